@@ -88,11 +88,6 @@ impl JbsqSeat {
         }
     }
 
-    /// Says whether it runs beside the model.
-    pub fn compares(&self) -> bool {
-        self.seat.compares
-    }
-
     /// Lets the block take all cycles before one.
     pub fn clock(&mut self, to: Cycle, state: impl Fn() -> String) {
         let Self { seat, asked, told, binds, .. } = self;
@@ -187,8 +182,8 @@ impl JbsqSeat {
 }
 
 impl Placed for JbsqSeat {
-    fn failure(&self) -> Option<&str> {
-        self.seat.failure.as_deref()
+    fn seat(&self) -> &Seat {
+        &self.seat
     }
 
     fn describe(&self) -> String {

@@ -10,6 +10,7 @@ mod reassembly;
 mod thread_scheduler;
 mod timers;
 
+use std::collections::VecDeque;
 use std::fmt;
 
 use pinion_nanopu_machine::node::Machine;
@@ -82,16 +83,38 @@ impl fmt::Display for Unit {
 
 /// Is a block at a unit's place.
 pub trait Placed {
+    /// Gives the block with its cycle.
+    fn seat(&self) -> &Seat;
+
+    /// Says whether it runs beside the model.
+    #[inline]
+    fn compares(&self) -> bool {
+        self.seat().compares
+    }
+
     /// Gives what has ended the run.
-    fn failure(&self) -> Option<&str>;
+    fn failure(&self) -> Option<&str> {
+        self.seat().failure.as_deref()
+    }
 
     /// Describes the block, and what it has not answered.
-    fn describe(&self) -> String;
+    fn describe(&self) -> String {
+        self.seat().block.describe()
+    }
+}
+
+/// What happens to messages: in which cycle, and to which.
+type Due = VecDeque<(Cycle, u16)>;
+
+/// Takes the first message whose cycle has come.
+fn take_due(due: &mut Due, cycle: Cycle) -> Option<u16> {
+    due.front().filter(|(at, _)| *at <= cycle)?;
+    due.pop_front().map(|(_, id)| id)
 }
 
 /// Holds a block with the cycle it is in.
 #[derive(Debug)]
-struct Seat {
+pub struct Seat {
     block: Box<dyn Block>,
     /// Whether it runs beside the model.
     compares: bool,
@@ -117,6 +140,15 @@ impl Seat {
             self.failure = Some(format!("in cycle {cycle} ({time}) {what}\n  {}", about()));
         }
         self.cycle += 1;
+    }
+
+    /// Tells the block by two inputs whether something is due in its cycle, and for which message.
+    fn put_due(&mut self, due: &mut Due, valid: usize, data: usize) {
+        let id = take_due(due, self.cycle);
+        self.block.put(valid, id.is_some().into());
+        if let Some(id) = id {
+            self.block.put(data, id.into());
+        }
     }
 }
 
@@ -152,5 +184,19 @@ impl<S> InLoop<S> {
     #[inline]
     pub fn get_mut(&mut self) -> Option<&mut S> {
         self.0.as_deref_mut()
+    }
+}
+
+impl<S: Placed> InLoop<S> {
+    /// Gives it, if it stands in the unit's place.
+    #[inline]
+    pub fn in_place(&self) -> Option<&S> {
+        self.get().filter(|seat| !seat.compares())
+    }
+
+    /// Gives it, if it stands in the unit's place, to be told something.
+    #[inline]
+    pub fn in_place_mut(&mut self) -> Option<&mut S> {
+        self.get_mut().filter(|seat| !seat.compares())
     }
 }

@@ -1,12 +1,10 @@
 //! Reassembly's ports, with its message table. In: headers of data packets, payload that is in its buffer, messages
 //! that have gone. Out: each packet's message and place, or that there is no room; messages that are complete.
 
-use std::collections::VecDeque;
-
 use pinion_nanopu_machine::node::Machine;
 use pinion_sim::block::{Block, Needs, PATIENCE_CYCLES, Port, bits_for, power_of_two};
 
-use crate::{Cycle, Placed, Seat};
+use crate::{Cycle, Due, Placed, Seat};
 
 const PACKET_VALID: usize = 0;
 const PACKET_KEY: usize = 1;
@@ -188,12 +186,12 @@ pub struct ReassemblySeat {
     /// An input of the packet is up.
     told: bool,
     /// Packets whose payload is there, by the cycle in which it is; messages that have gone.
-    written: VecDeque<(Cycle, u16)>,
-    freed: VecDeque<(Cycle, u16)>,
-    /// The cycle in which a message is taken, and which the model takes.
-    taken: Option<(Cycle, u16)>,
+    written: Due,
+    freed: Due,
+    /// The cycle in which a message is taken.
+    taken: Option<Cycle>,
     /// Messages that the model says are offered, from which cycle on.
-    offered: VecDeque<(Cycle, u16)>,
+    offered: Due,
     /// By id: the buffer that it holds, as the block said.
     held: Vec<Option<u16>>,
     /// Since when it has not offered a message that is complete.
@@ -209,18 +207,13 @@ impl ReassemblySeat {
             shape,
             asked: None,
             told: false,
-            written: VecDeque::new(),
-            freed: VecDeque::new(),
+            written: Due::new(),
+            freed: Due::new(),
             taken: None,
-            offered: VecDeque::new(),
+            offered: Due::new(),
             held: vec![None; (shape.small_count + shape.large_count) as usize],
             refused: None,
         }
-    }
-
-    /// Says whether it runs beside the model.
-    pub fn compares(&self) -> bool {
-        self.seat.compares
     }
 
     /// Lets the block take all cycles before one.
@@ -240,7 +233,7 @@ impl ReassemblySeat {
                 Some(asked) => format!("the last packet was {asked:x?}"),
                 None => "no packet has come yet".to_owned(),
             });
-            if taken.take_if(|(at, _)| *at <= cycle).is_some() {
+            if taken.take_if(|at| *at <= cycle).is_some() {
                 offered.pop_front();
                 seat.block.put(MESSAGE_READY, 0);
             }
@@ -253,17 +246,9 @@ impl ReassemblySeat {
     /// Gives the block what comes in its cycle, but for a packet.
     fn put_inputs(&mut self) {
         let Self { seat, written, freed, taken, .. } = self;
-        for (queue, valid, data) in
-            [(written, WRITTEN_VALID, WRITTEN_ID), (freed, FREED_VALID, FREED_ID)]
-        {
-            let due = queue.front().copied().filter(|(at, _)| *at <= seat.cycle);
-            seat.block.put(valid, due.is_some().into());
-            if let Some((_, id)) = due {
-                seat.block.put(data, id.into());
-                queue.pop_front();
-            }
-        }
-        if taken.is_some_and(|(at, _)| at <= seat.cycle) {
+        seat.put_due(written, WRITTEN_VALID, WRITTEN_ID);
+        seat.put_due(freed, FREED_VALID, FREED_ID);
+        if taken.is_some_and(|at| at <= seat.cycle) {
             seat.block.put(MESSAGE_READY, 1);
         }
     }
@@ -371,12 +356,12 @@ impl ReassemblySeat {
         }
     }
 
-    /// Takes a message in cycle `at`, the model's being `id`; `None` while the block in its place offers none.
-    pub fn take(&mut self, at: Cycle, id: u16) -> Option<u16> {
+    /// Takes a message in cycle `at`, the model's being `id`; false while the block in its place offers none.
+    pub fn take(&mut self, at: Cycle, id: u16) -> bool {
         self.clock(at);
         if self.seat.compares {
-            self.taken = Some((at, id));
-            return Some(id);
+            self.taken = Some(at);
+            return true;
         }
         if self.seat.block.get(MESSAGE_VALID) == 0 {
             let since = *self.refused.get_or_insert(at);
@@ -386,7 +371,7 @@ impl ReassemblySeat {
                      {PATIENCE_CYCLES} cycles"
                 ));
             }
-            return None;
+            return false;
         }
         self.refused = None;
         let found = self.seat.block.get(MESSAGE_ID) as u16;
@@ -395,8 +380,8 @@ impl ReassemblySeat {
                 "reassembly does what no unit may: message_id is {found}, and message {id} was complete first"
             ));
         }
-        self.taken = Some((at, id));
-        Some(id)
+        self.taken = Some(at);
+        true
     }
 
     /// Tells it that a message has gone in cycle `at`.
@@ -409,11 +394,7 @@ impl ReassemblySeat {
 }
 
 impl Placed for ReassemblySeat {
-    fn failure(&self) -> Option<&str> {
-        self.seat.failure.as_deref()
-    }
-
-    fn describe(&self) -> String {
-        self.seat.block.describe()
+    fn seat(&self) -> &Seat {
+        &self.seat
     }
 }

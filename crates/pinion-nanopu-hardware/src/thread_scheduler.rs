@@ -174,11 +174,6 @@ impl SchedulerSeat {
         seat
     }
 
-    /// Says whether it runs beside the model.
-    pub fn compares(&self) -> bool {
-        self.seat.compares
-    }
-
     /// Hears of words that enter a queue, the first in cycle `at`; those that are not `kept` are thrown
     /// away as they do.
     pub fn enters(&mut self, context: u16, at: Cycle, begins: bool, count: u32, kept: bool) {
@@ -399,11 +394,7 @@ impl SchedulerSeat {
 }
 
 impl Placed for SchedulerSeat {
-    fn failure(&self) -> Option<&str> {
-        self.seat.failure.as_deref()
-    }
-
-    fn describe(&self) -> String {
-        self.seat.block.describe()
+    fn seat(&self) -> &Seat {
+        &self.seat
     }
 }

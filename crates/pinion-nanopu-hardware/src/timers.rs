@@ -1,12 +1,10 @@
 //! The retransmission timers' ports. In: timers that are set, and those that are cancelled. Out: whose time is
 //! over.
 
-use std::collections::VecDeque;
-
 use pinion_nanopu_machine::node::Machine;
 use pinion_sim::block::{Block, Needs, Port, bits_for, power_of_two};
 
-use crate::{Cycle, Placed, Seat};
+use crate::{Cycle, Due, Placed, Seat, take_due};
 
 const TIMEOUT_CYCLES: usize = 0;
 const SET_VALID: usize = 1;
@@ -56,10 +54,10 @@ pub fn needs(machine: &Machine) -> Result<Needs, String> {
 pub struct TimersSeat {
     seat: Seat,
     /// Timers that are set, and those that are cancelled, by cycle.
-    sets: VecDeque<(Cycle, u16)>,
-    cancels: VecDeque<(Cycle, u16)>,
+    sets: Due,
+    cancels: Due,
     /// Whose time is over, as the model says.
-    expired: VecDeque<(Cycle, u16)>,
+    expired: Due,
     /// Messages whose timer is set.
     running: u32,
     /// The block has been told what happens in its cycle.
@@ -83,11 +81,6 @@ impl TimersSeat {
         seat.cycle = 0;
         let (sets, cancels, expired) = Default::default();
         Self { seat, sets, cancels, expired, running: 0, is_told: false, looks_from: 0 }
-    }
-
-    /// Says whether it runs beside the model.
-    pub fn compares(&self) -> bool {
-        self.seat.compares
     }
 
     /// Gives the next cycle in which somebody has to look whether a time is over.
@@ -129,8 +122,8 @@ impl TimersSeat {
         if std::mem::replace(&mut self.is_told, true) {
             return;
         }
-        raise(&mut self.seat, &mut self.sets, SET_VALID, SET_ID);
-        raise(&mut self.seat, &mut self.cancels, CANCEL_VALID, CANCEL_ID);
+        self.seat.put_due(&mut self.sets, SET_VALID, SET_ID);
+        self.seat.put_due(&mut self.cancels, CANCEL_VALID, CANCEL_ID);
     }
 
     /// Says that the block did what no unit may.
@@ -146,7 +139,7 @@ impl TimersSeat {
             let Self { seat, expired, running, looks_from, .. } = self;
             let cycle = seat.cycle;
             if seat.compares {
-                let due = expired.pop_front_if_at(cycle);
+                let due = take_due(expired, cycle);
                 seat.block.expect(EXPIRED_VALID, due.is_some().into());
                 if let Some(id) = due {
                     seat.block.expect(EXPIRED_ID, id.into());
@@ -164,8 +157,8 @@ impl TimersSeat {
 }
 
 impl Placed for TimersSeat {
-    fn failure(&self) -> Option<&str> {
-        self.seat.failure.as_deref()
+    fn seat(&self) -> &Seat {
+        &self.seat
     }
 
     fn describe(&self) -> String {
@@ -177,29 +170,8 @@ impl Placed for TimersSeat {
     }
 }
 
-/// Takes what is first and of a cycle that has come.
-trait Due<T> {
-    fn pop_front_if_at(&mut self, cycle: Cycle) -> Option<T>;
-}
-
-impl Due<u16> for VecDeque<(Cycle, u16)> {
-    fn pop_front_if_at(&mut self, cycle: Cycle) -> Option<u16> {
-        self.front().filter(|(at, _)| *at <= cycle)?;
-        self.pop_front().map(|(_, id)| id)
-    }
-}
-
 /// Notes what happens in a cycle behind what happens before.
-fn put(queue: &mut VecDeque<(Cycle, u16)>, what: (Cycle, u16)) {
+fn put(queue: &mut Due, what: (Cycle, u16)) {
     let place = queue.partition_point(|(at, _)| *at <= what.0);
     queue.insert(place, what);
-}
-
-/// Gives the block what is due in its cycle, one of each kind.
-fn raise(seat: &mut Seat, queue: &mut VecDeque<(Cycle, u16)>, valid: usize, data: usize) {
-    let due = queue.pop_front_if_at(seat.cycle);
-    seat.block.put(valid, due.is_some().into());
-    if let Some(id) = due {
-        seat.block.put(data, id.into());
-    }
 }

@@ -4,7 +4,7 @@ use super::HartInterface;
 use super::thread_scheduler::NO_CONTEXT;
 use crate::Cycle;
 use crate::event::{Event, Listener};
-use crate::hardware::{Did, InLoop, SchedulerSeat};
+use crate::hardware::{Did, InLoop, Placed as _, SchedulerSeat};
 
 impl HartInterface {
     /// Puts a block into the thread scheduler's place, or beside it, before anything has happened.
@@ -20,16 +20,6 @@ impl HartInterface {
         self.hardware.get()
     }
 
-    /// Gives the block in the thread scheduler's place.
-    pub(super) fn block(&self) -> Option<&SchedulerSeat> {
-        self.hardware.get().filter(|seat| !seat.compares())
-    }
-
-    /// Gives it to be told something.
-    fn block_mut(&mut self) -> Option<&mut SchedulerSeat> {
-        self.hardware.get_mut().filter(|seat| !seat.compares())
-    }
-
     /// Tells the block what the program did in cycle `at`.
     #[inline]
     pub(super) fn did(&mut self, at: Cycle, did: Did) {
@@ -40,7 +30,7 @@ impl HartInterface {
 
     /// Gives the context that should run, as a read that retires in `now` sees it, and its priority.
     pub(super) fn target(&mut self, now: Cycle) -> (u16, u8) {
-        if let Some(seat) = self.block_mut() {
+        if let Some(seat) = self.hardware.in_place_mut() {
             let (target, priority) = seat.target(now);
             return (target.unwrap_or(NO_CONTEXT), priority);
         }
@@ -63,7 +53,7 @@ impl HartInterface {
     /// Gives the first cycle from `from` to `to` in which the line is up. A block knows nothing of what lies
     /// ahead of `known`: with one, the next cycle in which the line may be up stands for the end of time.
     pub fn pulse(&mut self, from: Cycle, to: Cycle, known: Cycle) -> Option<Cycle> {
-        match self.block_mut() {
+        match self.hardware.in_place_mut() {
             None => self.interrupt(from..to.saturating_add(1)),
             Some(seat) if to == Cycle::MAX => {
                 Some(seat.was_up(from).unwrap_or(seat.cycle().max(from)))
@@ -75,7 +65,7 @@ impl HartInterface {
     /// Tells the listener when a block in the scheduler's place raised the line; says whether there is one.
     pub(super) fn tell_rises(&mut self, listener: &mut impl Listener) -> bool {
         let (hart, running) = (self.hart, self.context());
-        let Some(seat) = self.block_mut() else { return false };
+        let Some(seat) = self.hardware.in_place_mut() else { return false };
         while let Some((at, target)) = seat.next_rise() {
             let target = target.unwrap_or(NO_CONTEXT);
             listener.event(at, Event::ThreadInterrupt { hart, running, target });

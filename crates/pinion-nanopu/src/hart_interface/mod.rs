@@ -243,7 +243,7 @@ impl HartInterface {
 
     /// Gives the first cycle in a range in which the interrupt line is up, as far as is known.
     pub fn interrupt(&self, range: std::ops::Range<Cycle>) -> Option<Cycle> {
-        match self.block() {
+        match self.hardware.in_place() {
             Some(seat) => seat.was_up(range.start).filter(|at| range.contains(at)),
             None => self.scheduler.up(range, &self.queues),
         }

@@ -12,7 +12,7 @@ use pinion_net::frame::lnic::Header;
 
 use super::jbsq::Jbsq;
 use crate::Cycle;
-use crate::hardware::{InLoop, JbsqSeat};
+use crate::hardware::{InLoop, JbsqSeat, Placed as _};
 use crate::machine::receive::{CoreSelectionSection, SelectionHash, SelectionPolicy};
 
 /// Names a context's queue of waiting messages.

@@ -12,7 +12,7 @@ use pinion_net::frame::lnic::Header;
 
 use super::message_table::{Fingerprint, Key, MessageTable};
 use crate::Cycle;
-use crate::hardware::{Answer, Asked, InLoop, ReassemblySeat};
+use crate::hardware::{Answer, Asked, InLoop, Placed as _, ReassemblySeat};
 use crate::machine::receive::{DATAPATH_BYTES, ReceiveSection};
 use crate::nic::grow;
 use crate::transport::{DropReason, MAX_PACKETS, MessageInfo, Packets, Refusal};
@@ -258,7 +258,7 @@ impl Reassembly {
 
     /// Takes a message that is complete in cycle `at`; false while the block in the unit's place does not offer it.
     pub fn take(&mut self, rx_id: u16, at: Cycle) -> bool {
-        self.block_of(rx_id).is_none_or(|seat| seat.take(at, rx_id).is_some())
+        self.block_of(rx_id).is_none_or(|seat| seat.take(at, rx_id))
     }
 
     /// Gives a message's number: messages are counted from 0 as they begin.

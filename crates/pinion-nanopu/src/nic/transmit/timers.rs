@@ -127,14 +127,9 @@ impl Timers {
         true
     }
 
-    /// Gives the block in their place.
-    fn block(&mut self) -> Option<&mut TimersSeat> {
-        self.hardware.get_mut().filter(|seat| !seat.compares())
-    }
-
     /// Tells when [`expire`](Self::expire) has something to do.
     pub fn next(&self) -> Option<Cycle> {
-        if let Some(seat) = self.hardware.get().filter(|seat| !seat.compares()) {
+        if let Some(seat) = self.hardware.in_place() {
             // Nobody knows ahead what it will say.
             return (self.first != NONE).then(|| seat.next());
         }
@@ -147,10 +142,10 @@ impl Timers {
     /// Does what is due in cycle `at`, which is that of [`next`](Self::next): gives the message
     /// that times out, whose timer then runs again, and when, or finds out when one will.
     pub fn expire(&mut self, at: Cycle) -> Option<(Cycle, u16)> {
-        if let Some(seat) = self.block() {
+        if let Some(seat) = self.hardware.in_place_mut() {
             let id = seat.expired(at)?;
             if !self.entries.get(usize::from(id)).is_some_and(|entry| entry.set) {
-                self.block().into_iter().for_each(|seat| seat.refuse(id));
+                seat.refuse(id);
                 return None;
             }
             self.forget(id);
