@@ -11,9 +11,9 @@ from tools import call, scratch
 
 # Simple gates and multiplexers of two inputs, as standard cells have them.
 GATES = "AND,NAND,OR,NOR,XOR,XNOR,MUX"
-# Of the report of the longest path between flip-flops.
 # Seconds for a synthesis: register arrays of 4 KiB as flip-flops take a quarter of an hour.
 PATIENCE = 3600
+# Of the report of the longest path between flip-flops.
 DEPTH = re.compile(r"Longest topological path in \S+ \(length=(\d+)\)")
 
 

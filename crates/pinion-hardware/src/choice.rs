@@ -1,4 +1,4 @@
-//! `--hardware UNIT,UNIT=FILE`: reads it, makes the blocks, and puts them into a NIC.
+//! `--hardware UNIT,UNIT=FILE` and `--ports UNIT=FILE`: reads them, makes the blocks, and puts them into a NIC.
 
 use std::path::{Path, PathBuf};
 
@@ -24,6 +24,9 @@ pub struct Choice {
     /// Units whose ports are written, and where.
     recorded: Vec<(Unit, PathBuf)>,
 }
+
+/// A unit, its blocks, and whether they run beside the model.
+type Made<U> = (U, Vec<Box<dyn Block>>, bool);
 
 /// How a message begins that tells of a difference from the model.
 const DIFFERS: &str = "differs from the model";
@@ -118,22 +121,12 @@ impl Choice {
             )));
         }
         let mut blocks = Blocks::default();
-        for (recorded, file) in &self.recorded {
-            let Unit::Spin(unit) = *recorded else {
-                return Err(elsewhere(*recorded, "packet handlers run on a sPIN NIC"));
-            };
-            let needs = of_machine(*recorded, &machine.name, unit.needs(&machine))?;
-            let made = recorders(*recorded, file, &needs, unit.count(&machine))?;
-            blocks.seat(unit, made, true, &machine);
-        }
-        let verilator = self.verilator()?;
-        for source in &self.sources {
-            let Unit::Spin(unit) = source.unit else {
-                return Err(elsewhere(source.unit, "packet handlers run on a sPIN NIC"));
-            };
-            let needs = of_machine(source.unit, &machine.name, unit.needs(&machine))?;
-            let made = self.make(source, &needs, unit.count(&machine), verilator.as_ref())?;
-            blocks.seat(unit, made, self.compares, &machine);
+        let needs = |unit| match unit {
+            Unit::Spin(unit) => Ok((unit, unit.needs(&machine), unit.count(&machine))),
+            Unit::NanoPu(_) => Err("packet handlers run on a sPIN NIC"),
+        };
+        for (unit, made, compares) in self.make(&machine.name, needs)? {
+            blocks.seat(unit, made, compares, &machine);
         }
         nic.set_hardware(blocks);
         Ok(())
@@ -144,40 +137,56 @@ impl Choice {
     /// # Errors
     /// As [`Choice::seat`].
     pub fn seat_in_node(&self, node: &mut Node, machine: &NanoPu) -> Result<(), HardwareError> {
-        for (recorded, file) in &self.recorded {
-            let Unit::NanoPu(unit) = *recorded else {
-                return Err(elsewhere(*recorded, "a nanoservice runs on a nanoPU"));
-            };
-            let needs = of_machine(*recorded, &machine.name, unit.needs(machine))?;
-            let made = recorders(*recorded, file, &needs, unit.count(machine))?;
-            node.set_hardware(unit, made, true, machine);
-        }
-        let verilator = self.verilator()?;
-        for source in &self.sources {
-            let Unit::NanoPu(unit) = source.unit else {
-                return Err(elsewhere(source.unit, "a nanoservice runs on a nanoPU"));
-            };
-            let needs = of_machine(source.unit, &machine.name, unit.needs(machine))?;
-            let made = self.make(source, &needs, unit.count(machine), verilator.as_ref())?;
-            node.set_hardware(unit, made, self.compares, machine);
+        let needs = |unit| match unit {
+            Unit::NanoPu(unit) => Ok((unit, unit.needs(machine), unit.count(machine))),
+            Unit::Spin(_) => Err("a nanoservice runs on a nanoPU"),
+        };
+        for (unit, made, compares) in self.make(&machine.name, needs)? {
+            node.set_hardware(unit, made, compares, machine);
         }
         Ok(())
     }
 
-    /// Finds Verilator, if there are blocks for it.
-    fn verilator(&self) -> Result<Option<Verilator>, HardwareError> {
-        (!self.sources.is_empty()).then(verilator::find).transpose()
+    /// Makes the blocks of all units. `needs` gives a unit of the machine, what it needs and how many there are, or
+    /// why the machine has no such unit.
+    fn make<U>(
+        &self,
+        machine: &str,
+        needs: impl Fn(Unit) -> Result<(U, Result<Needs, String>, u32), &'static str>,
+    ) -> Result<Vec<Made<U>>, HardwareError> {
+        let needs = |option, unit| {
+            let (own, needs, count) = needs(unit).map_err(|why| elsewhere(option, unit, why))?;
+            let needs = needs.map_err(|problem| HardwareError::Machine {
+                unit: unit.name(),
+                machine: machine.to_owned(),
+                problem,
+            })?;
+            Ok::<_, HardwareError>((own, needs, count))
+        };
+        let mut all = Vec::new();
+        for (unit, file) in &self.recorded {
+            let (own, needs, count) = needs("--ports", *unit)?;
+            all.push((own, recorders(*unit, file, &needs, count)?, true));
+        }
+        if self.sources.is_empty() {
+            return Ok(all);
+        }
+        let verilator = verilator::find()?;
+        for source in &self.sources {
+            let (own, needs, count) = needs("--hardware", source.unit)?;
+            all.push((own, self.benches(source, &needs, count, &verilator)?, self.compares));
+        }
+        Ok(all)
     }
 
-    fn make(
+    fn benches(
         &self,
         source: &Source,
         needs: &Needs,
         count: u32,
-        verilator: Option<&Verilator>,
+        verilator: &Verilator,
     ) -> Result<Vec<Box<dyn Block>>, HardwareError> {
         let unit = source.unit;
-        let Some(verilator) = verilator else { return Ok(Vec::new()) };
         let library = source.make(needs, verilator)?;
         (0..count)
             .map(|number| {
@@ -225,21 +234,8 @@ fn recorders(
 }
 
 /// Refuses a unit that the other machine has.
-fn elsewhere(unit: Unit, why: &str) -> HardwareError {
-    HardwareError::Usage(format!("--hardware {unit}: that is a unit of {}; {why}", unit.machine()))
-}
-
-/// Says of which machine's numbers a block can do nothing.
-fn of_machine(
-    unit: Unit,
-    machine: &str,
-    needs: Result<Needs, String>,
-) -> Result<Needs, HardwareError> {
-    needs.map_err(|problem| HardwareError::Machine {
-        unit: unit.name(),
-        machine: machine.to_owned(),
-        problem,
-    })
+fn elsewhere(option: &str, unit: Unit, why: &str) -> HardwareError {
+    HardwareError::Usage(format!("{option} {unit}: that is a unit of {}; {why}", unit.machine()))
 }
 
 #[cfg(test)]
