@@ -22,12 +22,8 @@ impl Writer<'_> {
         let name = &unit.name;
         self.line(format!("    wire {}{name}_new_value;", range(width)));
         self.line(format!(
-            "    register_array #(\n        .ENTRIES(ENTRIES), .INDEX_BITS({}), .DATA_BITS({}), \
-             .OPCODE_BITS({}),\n        .WIDTH({width}), .LATENCY({})\n    ) {name} (",
-            bits.index,
-            bits.data,
-            bits.opcode,
-            unit.to - unit.from
+            "    register_array #(\n        {}\n    ) {name} (",
+            bits.parameters(width, unit.to - unit.from)
         ));
         self.line("        .clock(clock), .reset(reset), .advance(advance),");
         let (held, asked) = (self.held(unit.from), self.all(unit.from, request.asked));

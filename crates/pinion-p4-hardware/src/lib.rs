@@ -93,6 +93,13 @@ pub struct Ports {
     pub sent_bits: u32,
 }
 
+impl Ports {
+    /// Tells whether there are register arrays inside.
+    fn has_arrays(&self) -> bool {
+        self.units.iter().any(|unit| unit.is_array && unit.answer == Answer::Inside)
+    }
+}
+
 /// A program as hardware.
 #[derive(Clone, Debug)]
 pub struct Hardware {
@@ -131,7 +138,7 @@ impl Hardware {
 
     /// Tells whether it has register arrays, and wants [`REGISTER_ARRAY`] beside it.
     pub fn has_arrays(&self) -> bool {
-        self.ports.units.iter().any(|unit| unit.is_array && unit.answer == Answer::Inside)
+        self.ports.has_arrays()
     }
 
     /// Gives the MHz from which a 64-byte word a cycle is the paper's 200 Gbit/s.

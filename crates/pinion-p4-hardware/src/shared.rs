@@ -27,6 +27,15 @@ impl Bits {
         Self { index: bits(array.index), data: most(array.data), opcode: most(array.opcode) }
     }
 
+    /// Writes the parameters of an array with values of `width` bits.
+    pub(super) fn parameters(self, width: u32, latency: u32) -> String {
+        let Self { index, data, opcode } = self;
+        format!(
+            ".ENTRIES(ENTRIES), .INDEX_BITS({index}), .DATA_BITS({data}), .OPCODE_BITS({opcode}),\n        \
+             .WIDTH({width}), .LATENCY({latency})"
+        )
+    }
+
     /// Holds what either wants.
     fn with(self, other: Self) -> Self {
         Self {
@@ -139,14 +148,8 @@ impl Shared {
 
     /// Writes the parameters of its instance.
     pub(super) fn parameters(&self) -> String {
-        let Bits { index, data, opcode } = self.bits;
-        format!(
-            ".PORTS({}), .ENTRIES(ENTRIES), .INDEX_BITS({index}), .DATA_BITS({data}), \
-             .OPCODE_BITS({opcode}),\n        .WIDTH({}), .LATENCY({})",
-            self.ports.len(),
-            self.width,
-            self.latency
-        )
+        let of_values = self.bits.parameters(self.width, self.latency);
+        format!(".PORTS({}), {of_values}", self.ports.len())
     }
 }
 

@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 
 use pinion_sim::random::SplitMix64;
 
+use super::shared::looked_up;
 use super::vectors::Vectors;
 use super::{ENTRIES, Whole};
 
@@ -45,7 +46,7 @@ impl<'p> Together<'p> {
         let mut controls = Vec::new();
         for control in &whole.controls {
             let vectors = Vectors::new(control.program, &control.hardware, random.draw())?;
-            let looked_up = control.looked_up.into();
+            let looked_up = looked_up(control.program).into();
             controls.push(One { vectors, looked_up, coming: VecDeque::new() });
         }
         let shared = whole.around.iter().flat_map(|around| &around.shared);
@@ -56,7 +57,7 @@ impl<'p> Together<'p> {
 
     /// Writes what the ports of a control are.
     pub fn head(&self, control: usize) -> String {
-        self.controls[control].vectors.head().replace("packets\n", "timed\npackets\n")
+        self.controls[control].vectors.timed_head()
     }
 
     /// Goes on by a cycle: in it each control has something to do or not, the packets' own a frame; gives the lines

@@ -150,6 +150,15 @@ impl<'p> Vectors<'p> {
 
     /// Writes what the ports are.
     pub fn head(&self) -> String {
+        self.ports() + "packets\n"
+    }
+
+    /// Does the same for lines that begin with a cycle.
+    pub(super) fn timed_head(&self) -> String {
+        self.ports() + "timed\npackets\n"
+    }
+
+    fn ports(&self) -> String {
         let ports = &self.hardware.ports;
         let mut text = format!("module {}\ncycles {}\n", self.hardware.module, ports.cycles);
         let mut line = |kind: &str, port: &str, bits: u32| {
@@ -178,7 +187,7 @@ impl<'p> Vectors<'p> {
             line("output", "out_header", ports.sent_bits);
             line("output", "out_header_bytes", super::design::LENGTH_BITS);
         }
-        text + "packets\n"
+        text
     }
 
     /// Writes the line of a packet: a frame, or a random one.

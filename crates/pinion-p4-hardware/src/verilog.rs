@@ -51,13 +51,29 @@ pub(super) struct Port {
     pub is_inner: bool,
 }
 
+impl Port {
+    /// Makes one that leads out of everything.
+    pub(super) fn outer(way: &'static str, bits: u32, name: &str) -> Self {
+        Self { way, bits, name: name.to_owned(), is_inner: false }
+    }
+}
+
+/// Writes the declarations of ports, and ends the head of their module.
+pub(super) fn declarations(ports: &[Port]) -> String {
+    let mut text = String::new();
+    let width = ports.iter().map(|port| range(port.bits).len()).max().unwrap_or(0);
+    for (n, Port { way, bits, name, .. }) in ports.iter().enumerate() {
+        let comma = if n + 1 < ports.len() { "," } else { "" };
+        let _ = writeln!(text, "    {way} wire {:width$}{name}{comma}", range(*bits));
+    }
+    text + ");\n"
+}
+
 /// Lists the ports of a program's module.
 pub(super) fn port_list(ports: &Ports, shared: &[Shared], program: &Program) -> Vec<Port> {
     let (input, output) = ("input ", "output");
     let mut list: Vec<Port> = Vec::new();
-    let mut add = |way, bits, name: &str| {
-        list.push(Port { way, bits, name: name.to_owned(), is_inner: false });
-    };
+    let mut add = |way, bits, name: &str| list.push(Port::outer(way, bits, name));
     add(input, 1, "clock");
     add(input, 1, "reset");
     add(input, 1, "in_valid");
@@ -168,10 +184,8 @@ impl Writer<'_> {
     fn module(&mut self, ports: &Ports, about: &str) {
         self.text += about;
         let list = port_list(ports, self.shared, self.program);
-        let mut inside = ports.units.iter().filter(|unit| unit.answer == Answer::Inside);
-        let has_arrays = inside.any(|unit| unit.is_array);
         self.line("`default_nettype none\n");
-        match has_arrays {
+        match ports.has_arrays() {
             true => self.line(format!(
                 "module {} #(\n    // Entries of each register array.\n    parameter integer ENTRIES = {}\n) (",
                 self.module,
@@ -179,13 +193,7 @@ impl Writer<'_> {
             )),
             false => self.line(format!("module {} (", self.module)),
         }
-        let width = list.iter().map(|port| range(port.bits).len()).max().unwrap_or(0);
-        for (n, Port { way, bits, name, .. }) in list.iter().enumerate() {
-            let comma = if n + 1 < list.len() { "," } else { "" };
-            let range = range(*bits);
-            self.line(format!("    {way} wire {range:width$}{name}{comma}"));
-        }
-        self.line(");");
+        self.text += &declarations(&list);
         self.flow(ports);
         for stage in 0..=self.last {
             self.stage(stage, ports);

@@ -2,8 +2,9 @@
 //! have ports to several of them, a module around all, in which these arrays stand. In: a checked program. Out: modules.
 
 use super::names::range;
-use super::shared::{ORDER, Shared, looked_up};
-use super::{Answer, ENTRIES, Hardware, module_name, verilog};
+use super::shared::{ORDER, Shared};
+use super::verilog::{self, Port};
+use super::{Answer, ENTRIES, Hardware, module_name};
 use pinion_p4::program::Program;
 
 /// A control, as a module of its own.
@@ -15,8 +16,6 @@ pub struct Control<'p> {
     pub name: &'static str,
     /// The module.
     pub hardware: Hardware,
-    /// The cycle, from what happens, in which the model lets it change register arrays.
-    pub(super) looked_up: u32,
 }
 
 /// The module around all controls.
@@ -59,7 +58,7 @@ impl<'p> Whole<'p> {
         let mut controls = Vec::new();
         for (program, name, module) in named {
             let hardware = Hardware::module(program, module, file, &shared)?;
-            controls.push(Control { program, name, hardware, looked_up: looked_up(program) });
+            controls.push(Control { program, name, hardware });
         }
         let around = (!shared.is_empty()).then(|| around(&controls, &shared, &own, file));
         Ok(Self { controls, around })
@@ -81,12 +80,12 @@ fn around(controls: &[Control], shared: &[Shared], own: &str, file: &str) -> Aro
         lists.push(list);
     }
     let is_own = |name: &str| name != "clock" && name != "reset";
-    let mut ports = vec![("input ", 1, "clock".to_owned()), ("input ", 1, "reset".to_owned())];
+    let mut ports = vec![Port::outer("input ", 1, "clock"), Port::outer("input ", 1, "reset")];
     for (control, list) in controls.iter().zip(&lists) {
-        let outside = list.iter().filter(|port| is_own(&port.name) && !port.is_inner);
-        ports.extend(
-            outside.map(|port| (port.way, port.bits, format!("{}_{}", control.name, port.name))),
-        );
+        for port in list.iter().filter(|port| is_own(&port.name) && !port.is_inner) {
+            let name = format!("{}_{}", control.name, port.name);
+            ports.push(Port::outer(port.way, port.bits, &name));
+        }
     }
     let mut text = format!(
         "// {module}: all controls of {file}, with the register arrays that several of them reach; made by\n\
@@ -100,12 +99,7 @@ fn around(controls: &[Control], shared: &[Shared], own: &str, file: &str) -> Aro
          module {module} #(\n    // Entries of each register array.\n    parameter integer ENTRIES = {ENTRIES}\n) (\n",
         controls.iter().map(|control| control.name).collect::<Vec<_>>().join(", ")
     );
-    let width = ports.iter().map(|(_, bits, _)| range(*bits).len()).max().unwrap_or(0);
-    for (n, (way, bits, name)) in ports.iter().enumerate() {
-        let comma = if n + 1 < ports.len() { "," } else { "" };
-        text += &format!("    {way} wire {:width$}{name}{comma}\n", range(*bits));
-    }
-    text += ");\n";
+    text += &verilog::declarations(&ports);
     for (control, list) in controls.iter().zip(&lists) {
         for port in list.iter().filter(|port| port.is_inner) {
             text += &format!("    wire {}{}_{};\n", range(port.bits), control.name, port.name);
