@@ -174,11 +174,21 @@ impl Header {
     /// Writes the headers of a frame with `payload_bytes` of payload. Beyond 65,485 bytes, more than
     /// any frame has, the IPv4 header's length field ends at its largest value.
     pub fn write(&self, payload_bytes: usize) -> [u8; LNIC_HEADER_BYTES] {
+        let ip_bytes = LNIC_HEADER_BYTES - ETHERNET_HEADER_BYTES + payload_bytes;
+        let mut head = self.lay_out(u16::try_from(ip_bytes).unwrap_or(u16::MAX));
+        if self.protocol == HOMA_PROTOCOL {
+            head.copy_within(44..49, 45);
+            head[44] = self.grant_priority;
+        }
+        head
+    }
+
+    /// Writes the headers of a frame as NDP has them, whatever its protocol; `ip_bytes` is the length that IPv4's
+    /// header gives.
+    #[inline]
+    pub fn lay_out(&self, ip_bytes: u16) -> [u8; LNIC_HEADER_BYTES] {
         let mut head = [0; LNIC_HEADER_BYTES];
         let mut put = |at: usize, bytes: &[u8]| head[at..at + bytes.len()].copy_from_slice(bytes);
-        let ip_bytes = LNIC_HEADER_BYTES - ETHERNET_HEADER_BYTES + payload_bytes;
-        let ip_bytes = u16::try_from(ip_bytes).unwrap_or(u16::MAX);
-        let homa = usize::from(self.protocol == HOMA_PROTOCOL);
         put(0, &self.dst_mac);
         put(6, &self.src_mac);
         put(12, &[0x08, 0x00, 0x45, self.tos]);
@@ -192,12 +202,9 @@ impl Header {
         put(39, &self.msg_len.to_be_bytes());
         put(41, &[self.pkt_offset]);
         put(42, &self.pull_offset.to_be_bytes());
-        if homa == 1 {
-            put(44, &[self.grant_priority]);
-        }
-        put(44 + homa, &self.tx_msg_id.to_be_bytes());
-        put(46 + homa, &self.buf_ptr.to_be_bytes());
-        put(48 + homa, &[self.buf_size_class]);
+        put(44, &self.tx_msg_id.to_be_bytes());
+        put(46, &self.buf_ptr.to_be_bytes());
+        put(48, &[self.buf_size_class]);
         put(LNIC_HEADER_BYTES - 2, &self.answers.to_be_bytes());
         head
     }

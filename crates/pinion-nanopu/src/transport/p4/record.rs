@@ -9,8 +9,6 @@ use pinion_p4::lnic::fields::{
     RECORD_BYTES, RECORD_CREDIT, RECORD_GENERATION, RECORD_PAYLOAD, RECORD_RANK, Seen,
 };
 
-use super::PLAIN_IPV4;
-
 /// Reads what stands in the same place of every frame that goes over IPv4.
 pub(super) fn addresses(frame: &[u8]) -> Header {
     let mut header = Header::default();
@@ -33,28 +31,10 @@ pub(super) fn egress_headers(
     protocol: u8,
     payload_bytes: u16,
 ) -> [u8; LNIC_HEADER_BYTES] {
-    let mut head = [0; LNIC_HEADER_BYTES];
-    let mut put = |at: usize, bytes: &[u8]| head[at..at + bytes.len()].copy_from_slice(bytes);
     let ip_bytes = (LNIC_HEADER_BYTES - ETHERNET_HEADER_BYTES) as u16;
     let answers = if header.flags.has(Flags::DATA) { 0 } else { header.answers };
-    put(0, &header.dst_mac);
-    put(6, &header.src_mac);
-    put(12, &[0x08, 0x00, PLAIN_IPV4, 0]);
-    put(16, &ip_bytes.wrapping_add(payload_bytes).to_be_bytes());
-    put(18, &[0, 1, 0, 0, 64, protocol, 0, 0]);
-    put(26, &header.src_ip.to_be_bytes());
-    put(30, &header.dst_ip.to_be_bytes());
-    put(34, &[header.flags.0]);
-    put(35, &header.src_context.to_be_bytes());
-    put(37, &header.dst_context.to_be_bytes());
-    put(39, &header.msg_len.to_be_bytes());
-    put(41, &[header.pkt_offset]);
-    put(42, &header.pull_offset.to_be_bytes());
-    put(44, &header.tx_msg_id.to_be_bytes());
-    put(46, &header.buf_ptr.to_be_bytes());
-    put(48, &[header.buf_size_class]);
-    put(62, &answers.to_be_bytes());
-    head
+    let said = Header { protocol, tos: 0, answers, ..*header };
+    said.lay_out(ip_bytes.wrapping_add(payload_bytes))
 }
 
 /// Writes all that the NIC says of a packet that is to go, as [`RECORD_BYTES`] says; `begins` and `again` tell whether
