@@ -397,13 +397,10 @@ fn runs_on_as_from_line_to_line() {
         for _ in 0..STOPS / 4 {
             let start = Start::of(&mut bench.core, &code);
             let port = Port(&bench.lines);
-            let mut stop = run_lean(&mut bench.core, port, &costs, &code, start, &mut bench.time);
+            let stop = run_lean(&mut bench.core, port, &costs, &code, start, &mut bench.time);
             if stop == Stop::Shared {
                 let came = runs_on(&mut bench, (&costs, &code), &mut onward, &mut random);
                 (lines, most) = (lines + came, most.max(came));
-                if came > 0 {
-                    stop = Stop::Shared;
-                }
             }
             go_on(&mut bench, &code, &stop);
         }

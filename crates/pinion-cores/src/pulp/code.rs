@@ -62,7 +62,7 @@ impl Code {
     /// Lets what is executed often be translated to this computer's own instructions, or not any more;
     /// where Pinion is built without that, nothing ever is.
     pub fn set_translated(&mut self, is_translated: bool) {
-        self.micro.iter_mut().for_each(|one| one.block = 0);
+        self.forget_blocks(0, self.micro.len());
         let is_possible = is_translated && pinion_translate::AVAILABLE;
         self.translated = is_possible.then(|| Box::new(Translated::new(self.micro.len())));
     }

@@ -70,6 +70,12 @@ impl Kind {
         self as u8 >= Self::Set as u8
     }
 
+    /// Whether it accesses memory.
+    #[inline(always)]
+    pub const fn accesses(self) -> bool {
+        self as u8 <= Self::AmoMaxu as u8
+    }
+
     /// Whether memory gets the sum of what it held, if the micro-operation keeps that, and of its
     /// operand, if it writes: so for a load, a store and an atomic addition of a word, without a
     /// choice among them.

@@ -24,7 +24,7 @@ mod stalls;
 mod translated;
 mod turn;
 
-use pinion_isa::{Class, Hart, HartConfig, Instruction};
+use pinion_isa::{Access, Class, Hart, HartConfig, Instruction, MemoryKind};
 
 pub use costs::Costs;
 use costs::REGISTER_BITS;
@@ -91,6 +91,14 @@ impl Core {
         if executes > time {
             self.stalls.fetch += executes - time;
             self.loaded = NO_REGISTER; // what was loaded came meanwhile
+        }
+    }
+
+    /// Notes the register that an access loads, a store none: what needs it directly behind waits for it.
+    #[inline(always)]
+    pub const fn loads(&mut self, access: &Access<u32>) {
+        if !matches!(access.kind, MemoryKind::Store) {
+            self.loaded = access.rd;
         }
     }
 

@@ -94,7 +94,6 @@ impl Onward {
             }
             (self.stop, self.time) = (stop, now);
             self.begun = 0;
-            self.next = Series::default();
             self.begin();
             return true;
         }

@@ -355,23 +355,7 @@ fn step(code: &Code, costs: &Costs, place: u32, one: &MicroOp) -> Option<Step> {
         (u64::from(cycles) <= MOST_CYCLES).then_some(What::Compute { operation, rd, a, b, cycles })
     };
     let what = match one.kind {
-        Kind::Lw
-        | Kind::Sw
-        | Kind::AmoAdd
-        | Kind::Lbu
-        | Kind::Lhu
-        | Kind::Lb
-        | Kind::Lh
-        | Kind::Sb
-        | Kind::Sh
-        | Kind::AmoSwap
-        | Kind::AmoXor
-        | Kind::AmoAnd
-        | Kind::AmoOr
-        | Kind::AmoMin
-        | Kind::AmoMax
-        | Kind::AmoMinu
-        | Kind::AmoMaxu => What::Access,
+        kind if kind.accesses() => What::Access,
         Kind::Beq => branch(Condition::Eq)?,
         Kind::Bne => branch(Condition::Ne)?,
         Kind::Blt => branch(Condition::Lt)?,
@@ -392,7 +376,6 @@ fn step(code: &Code, costs: &Costs, place: u32, one: &MicroOp) -> Option<Step> {
             };
             long(operation, costs.by_class[Class::MulHigh as usize])?
         }
-        Kind::Jalr | Kind::Other => return None,
         Kind::Set => compute(Operation::Add, imm, Operand::Constant(0)),
         Kind::Addi => compute(Operation::Add, a, imm),
         Kind::Slti => compute(Operation::Slt, a, imm),
@@ -413,6 +396,7 @@ fn step(code: &Code, costs: &Costs, place: u32, one: &MicroOp) -> Option<Step> {
         Kind::Sra => compute(Operation::Sra, a, b),
         Kind::Or => compute(Operation::Or, a, b),
         Kind::And => compute(Operation::And, a, b),
+        _ => return None, // `jalr`, and what the interpreter executes
     };
     Some(Step { place, next, what })
 }

@@ -191,8 +191,7 @@ impl Clusters {
         let step = self.program.micro().get(place as usize).map_or(0, |access| access.step);
         let place = place + u32::from(step);
         let (retired, core) = (self.retired(), &self.cores[cluster * self.cores_each as usize]);
-        let cache = &self.each[cluster].cache;
-        let port = Port { cache, near: self.near, l1_base: core.l1_base };
+        let port = Port::of(core, &self.each, self.near);
         self.program.look_behind_access(port, (place, cycle), retired, &self.costs);
     }
 
@@ -209,8 +208,7 @@ impl Clusters {
     #[inline(never)]
     fn look_ahead(&mut self, id: usize, time: u64) {
         let core = &self.cores[id];
-        let cache = &self.each[core.cluster as usize].cache;
-        let port = Port { cache, near: self.near, l1_base: core.l1_base };
+        let port = Port::of(core, &self.each, self.near);
         self.program.look_ahead(&core.model, port, time, &self.costs);
     }
 
@@ -262,8 +260,7 @@ impl Clusters {
             self.look_ahead(id, *time);
         }
         let core = &mut self.cores[id];
-        let cache = &self.each[core.cluster as usize].cache;
-        let port = Port { cache, near: self.near, l1_base: core.l1_base };
+        let port = Port::of(core, &self.each, self.near);
         let start = Start::of(&mut core.model, &self.program);
         let (costs, code, begun) = (&self.costs, &self.program, *time);
         let stop = go_on::<TRACED, XPULP>(core, port, costs, code, start, time, &mut self.executed);

@@ -116,9 +116,7 @@ impl Clusters {
         let grant = banks.serve(now, offset, access);
         core.model.stalls.l1 += grant - now;
         let next = grant + 1;
-        if access.kind != MemoryKind::Store {
-            core.model.loaded = access.rd;
-        }
+        core.model.loads(access);
         match self.touch(shared, id, access, Place::L1 { cluster, offset }) {
             Some(value) => Performed::Done { value, next },
             None => fault(access),
@@ -213,9 +211,7 @@ impl Clusters {
         place: Place,
         next: u64,
     ) -> Performed {
-        if access.kind != MemoryKind::Store {
-            self.cores[id].model.loaded = access.rd;
-        }
+        self.cores[id].model.loads(access);
         match self.touch(shared, id, access, place) {
             Some(value) => Performed::Done { value, next },
             None => fault(access),

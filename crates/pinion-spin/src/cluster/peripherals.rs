@@ -94,10 +94,8 @@ impl Clusters {
                 done(0, now)
             }
         };
-        if let Performed::Done { .. } = performed
-            && access.kind != MemoryKind::Store
-        {
-            self.cores[id].model.loaded = access.rd;
+        if let Performed::Done { .. } = performed {
+            self.cores[id].model.loads(access);
         }
         let shift = 8 * (access.address & 3);
         match performed {

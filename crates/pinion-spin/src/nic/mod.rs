@@ -109,9 +109,7 @@ impl Nic {
             }
             if let Some(due) = self.shared.wheel.pop_due() {
                 // Within a cycle nothing but progress comes up.
-                if self.standstill.note_another() {
-                    self.standstill.note_last(Step::Event(due));
-                }
+                self.standstill.note(Step::Event(due));
                 self.handle(self.shared.wheel.now(), due, traffic, listener);
             } else {
                 let Some(step) = self.next_step(horizon) else {

@@ -45,22 +45,16 @@ impl Standstill {
     /// Counts a step; says whether it is the first of its cycle.
     #[inline]
     pub(super) fn note(&mut self, step: Step) -> bool {
-        if self.note_another() {
+        self.steps += 1;
+        if self.is_one() {
             self.note_last(step);
         }
         self.steps == 1
     }
 
-    /// Counts a step; `true`: there are too many, and this one is to be noted.
-    #[inline]
-    pub(super) fn note_another(&mut self) -> bool {
-        self.steps += 1;
-        self.is_one()
-    }
-
     /// Notes the step that was one too many.
     #[cold]
-    pub(super) fn note_last(&mut self, step: Step) {
+    fn note_last(&mut self, step: Step) {
         self.last = Some(step);
     }
 

@@ -27,8 +27,7 @@ impl Clusters {
         if !is_plain || until < time.saturating_add(WORTHWHILE_CYCLES) {
             return;
         }
-        let cache = &self.each[cluster].cache;
-        let port = Port { cache, near: self.near, l1_base: core.l1_base };
+        let port = Port::of(core, &self.each, self.near);
         let onward = self.onward[id].get_or_insert_with(|| Box::new(Onward::new(&core.model)));
         let (costs, code) = (&self.costs, &self.program);
         core.is_onward = onward.run(&mut core.model, port, (costs, code), time, until);
@@ -72,8 +71,7 @@ impl Clusters {
             return;
         }
         self.onward_cores -= 1;
-        let cache = &self.each[core.cluster as usize].cache;
-        let port = Port { cache, near: self.near, l1_base: core.l1_base };
+        let port = Port::of(core, &self.each, self.near);
         if let Some(onward) = &mut self.onward[id] {
             onward.take_back(&mut core.model, port, (&self.costs, &self.program));
         }

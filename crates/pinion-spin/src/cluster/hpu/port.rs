@@ -5,9 +5,10 @@ use pinion_cores::pulp::run_ahead::Stop;
 use pinion_isa::{Access, Instruction, MemoryKind, Op};
 
 use crate::Machine;
-use crate::cluster::hpu::Permissions;
+use crate::cluster::Cluster;
 use crate::cluster::hpu::driver::register;
 use crate::cluster::hpu::permissions::Right;
+use crate::cluster::hpu::{Core, Permissions};
 use crate::cluster::own_l1::is_plain;
 use crate::cluster::pe_interconnect::DRIVER;
 use crate::memory::PERIPHERALS;
@@ -65,6 +66,15 @@ pub struct Port<'a> {
     pub near: NearMemory,
     /// Its address.
     pub l1_base: u32,
+}
+
+impl<'a> Port<'a> {
+    /// Gives a core's, of its cluster among all.
+    #[inline(always)]
+    pub fn of(core: &Core, clusters: &'a [Cluster], near: NearMemory) -> Self {
+        let cache = &clusters[core.cluster as usize].cache;
+        Self { cache, near, l1_base: core.l1_base }
+    }
 }
 
 impl HeldLines for Port<'_> {

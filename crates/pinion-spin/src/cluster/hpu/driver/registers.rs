@@ -1,6 +1,6 @@
 //! The driver's registers as its core reads and writes them.
 
-use pinion_isa::{Access, MemoryKind};
+use pinion_isa::Access;
 
 use super::register;
 use crate::cluster::Clusters;
@@ -24,10 +24,8 @@ impl Clusters {
         listener: &mut dyn Listener,
     ) -> Performed {
         let performed = self.access_driver(shared, id, access, offset, now, listener);
-        if let Performed::Done { .. } = performed
-            && access.kind != MemoryKind::Store
-        {
-            self.cores[id].model.loaded = access.rd;
+        if let Performed::Done { .. } = performed {
+            self.cores[id].model.loads(access);
         }
         performed
     }
