@@ -25,5 +25,6 @@ mod saved;
 mod several;
 mod shapes;
 mod stalled;
+mod translated;
 mod units;
 mod xpulp;

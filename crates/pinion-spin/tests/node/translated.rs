@@ -1,20 +1,16 @@
 //! Translated code in a whole NIC, against the interpreter: the same counts, and the same still after
 //! the program has changed under it.
 
-use std::path::PathBuf;
-
-use pinion_isa::elf::Image;
-use pinion_sim::{Time, config};
+use pinion_sim::Time;
 use pinion_spin::listener::{Deaf, Event, Interest, Listener, Spin};
-use pinion_spin::matching::{Limits, MatchingEngine};
-use pinion_spin::{
-    Classification, ContextId, EngineCore, ExecutionContext, Frame, Handler, Hears, Machine, Nic,
-    Offer, Outcome,
-};
+use pinion_spin::{EngineCore, Frame, Hears, Nic, Offer, Outcome};
+
+use crate::harness;
+use crate::harness::{frame, image, machine, put};
 
 const PACKETS: u64 = 4000;
 /// When all of those are done, and others come.
-const LATER: Time = Time::from_ns(1_000_000);
+const LATER_NS: u64 = 1_000_000;
 const ENGINES: [EngineCore; 2] = [EngineCore::Interpreter, EngineCore::Translated];
 
 /// Counts the instructions it hears of: every one.
@@ -30,47 +26,18 @@ impl Hears<Spin> for Attentive {
     }
 }
 
-fn nic(program: &str, handler: &str, engine_core: EngineCore) -> (Nic, Handler) {
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let machine: Machine = config::load_file(&root.join("machines/pspin.toml"), &[]).unwrap().value;
-    let elf = root.join(format!("tests/calibration/pspin/elf/{program}.elf"));
-    let image = Image::read(&elf).unwrap();
-    let symbol = image.require(handler).unwrap();
-    let handler = Handler {
-        name: handler.to_owned(),
-        address: symbol.address as u32,
-        bytes: symbol.size as u32,
-    };
-    let context = ExecutionContext {
-        payload_handler: Some(handler.clone()),
-        handler_memory_address: 0x1c30_0000,
-        handler_memory_bytes: 64 << 10,
-        host_memory_address: 1 << 60,
-        host_memory_bytes: 256 << 20,
-        scratchpad_bytes: 16 << 10,
-        ..ExecutionContext::default()
-    };
-    let engine = MatchingEngine::new(Vec::new(), Limits::default()).unwrap();
-    let mut nic = Nic::new(machine, &image, vec![context], engine).unwrap();
+fn nic(program: &str, handler: &str, engine_core: EngineCore) -> Nic {
+    let mut nic = harness::nic(machine(&[]), program, ["", handler, ""]);
     nic.set_engine_core(engine_core);
-    (nic, handler)
+    nic
 }
 
 /// Makes so many packets in eight messages that arrive at a time.
-fn frames(packets: u64, arrival: Time) -> Vec<Frame> {
-    let frame = |index: u64| Frame {
-        arrival,
-        bytes: (0..512u64).map(|at| (at * 7 + index) as u8).collect(),
-        skip: 0,
-        classification: Some(Classification {
-            context: ContextId(0),
-            message: (index % 8) as u32,
-            end_of_message: index + 8 >= packets,
-            l1_bytes: 512,
-        }),
-        tag: 0,
-    };
-    (0..packets).map(frame).collect()
+fn frames(packets: u64, arrival_ns: u64) -> impl Iterator<Item = Frame> {
+    (0..packets).map(move |index| {
+        let bytes = (0..512u64).map(|at| (at * 7 + index) as u8).collect();
+        frame(arrival_ns, (index % 8) as u32, index + 8 >= packets, bytes)
+    })
 }
 
 /// Lets a NIC go on until a time; gives what was counted.
@@ -88,7 +55,7 @@ fn run(
 }
 
 /// Assembles a handler that goes through a loop so many times, which computes in registers.
-fn looping(turns: u32) -> Vec<u8> {
+fn looping(turns: u32) -> Vec<u32> {
     let addi = |rd: u32, rs1: u32, imm: u32| imm << 20 | rs1 << 15 | rd << 7 | 0x13;
     let of_two = |funct3: u32, rd: u32, rs1: u32, rs2: u32| {
         rs2 << 20 | rs1 << 15 | funct3 << 12 | rd << 7 | 0x33
@@ -105,19 +72,20 @@ fn looping(turns: u32) -> Vec<u8> {
     // The line behind the loop is one that cores come to, lest they ask for it in each turn.
     code.extend([addi(a0, a0, 1); 16]);
     code.push(0x0000_8067); // ret
-    code.into_iter().flat_map(u32::to_le_bytes).collect()
+    code
 }
 
 #[test]
 fn counts_are_the_same_and_a_changed_program_is_executed() {
+    let handler = image("alu").require("ph1000").unwrap().address as u32;
     let both = |engine_core| {
-        let (mut nic, handler) = nic("alu", "ph1000", engine_core);
-        assert!(nic.write_memory(handler.address, &looping(500)));
-        let mut sent = frames(PACKETS, Time::ZERO).into_iter().chain(frames(64, LATER));
-        let first = run(&mut nic, LATER, &mut sent, &mut Deaf);
+        let mut nic = nic("alu", "ph1000", engine_core);
+        put(&mut nic, handler, &looping(500));
+        let mut sent = frames(PACKETS, 0).chain(frames(64, LATER_NS));
+        let first = run(&mut nic, Time::from_ns(LATER_NS), &mut sent, &mut Deaf);
         let blocks = nic.translated_blocks();
         // Its code is another now, as that of a new image on a live NIC.
-        assert!(nic.write_memory(handler.address, &looping(100)));
+        put(&mut nic, handler, &looping(100));
         let left = nic.translated_blocks();
         let second = run(&mut nic, Time::MAX, &mut sent, &mut Deaf);
         ([first, second], [blocks, left])
@@ -132,9 +100,8 @@ fn counts_are_the_same_and_a_changed_program_is_executed() {
 fn counts_are_the_same_where_accesses_stand_between() {
     for handler in ["aggregate", "reduce"] {
         let one = |engine_core| {
-            let (mut nic, _) = nic("words", handler, engine_core);
-            let mut sent = frames(PACKETS, Time::ZERO).into_iter();
-            run(&mut nic, Time::MAX, &mut sent, &mut Deaf)
+            let mut nic = nic("words", handler, engine_core);
+            run(&mut nic, Time::MAX, &mut frames(PACKETS, 0), &mut Deaf)
         };
         let [expected, got] = ENGINES.map(one);
         assert_eq!(got, expected, "{handler}");
@@ -143,9 +110,9 @@ fn counts_are_the_same_where_accesses_stand_between() {
 
 #[test]
 fn who_hears_of_every_instruction_has_none_translated() {
-    let (mut nic, _) = nic("alu", "ph1000", EngineCore::Translated);
+    let mut nic = nic("alu", "ph1000", EngineCore::Translated);
     let mut attentive = Attentive(0);
-    run(&mut nic, Time::MAX, &mut frames(PACKETS, Time::ZERO).into_iter(), &mut attentive);
+    run(&mut nic, Time::MAX, &mut frames(PACKETS, 0), &mut attentive);
     assert_eq!(attentive.0, nic.totals().instructions);
     assert_eq!(nic.translated_blocks(), 0);
 }
