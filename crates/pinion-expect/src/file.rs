@@ -197,6 +197,11 @@ impl Suite {
 }
 
 impl Test {
+    /// Says whether accesses are checked: where the test does not say, unless handlers are to fail.
+    pub fn checks(&self) -> bool {
+        self.check.unwrap_or(self.exit_status != FAILED)
+    }
+
     /// Names it by what comes in, and the options.
     fn what_comes_in(&self, index: usize) -> String {
         let files = [&self.input, &self.messages].into_iter().flatten().next();

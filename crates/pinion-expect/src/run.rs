@@ -140,7 +140,7 @@ impl Job<'_> {
         let app = App::of(manifest, self.options)?;
         let mut ears = Kept::new(watch);
         let mut profile = HpuProfile::new(&app);
-        let mut checker = self.checks().then(|| Checker::new(&app));
+        let mut checker = test.checks().then(|| Checker::new(&app));
         let outputs = Outputs::default();
         let finished = match &mut checker {
             None => pinion_run::run::trace(&app, packets, &outputs, &mut ears, &mut profile)?,
@@ -164,11 +164,6 @@ impl Job<'_> {
         });
         self.host_memory(&app, &finished, &mut said)?;
         Ok((said, summary.cycles, summary.ending == Ending::Interrupted))
-    }
-
-    /// Tells whether accesses are checked: where the test does not say, unless handlers are to fail.
-    fn checks(&self) -> bool {
-        self.test.check.unwrap_or(self.test.exit_status != FAILED)
     }
 
     fn packets(&self, manifest: &Manifest) -> Result<Packets> {
@@ -259,7 +254,7 @@ impl Job<'_> {
         };
         let mut ears = Kept::new(watch);
         let mut profile = HartProfile::new(&service, &setup);
-        let mut checker = self.checks().then(|| nanoservice::checker(&service, &setup));
+        let mut checker = test.checks().then(|| nanoservice::checker(&service, &setup));
         let outputs = nanoservice::Outputs::default();
         let options = RunOptions::of(traffic);
         let mut both;
@@ -294,7 +289,7 @@ impl Job<'_> {
         }
         let plan = Plan::load(file, self.options)?;
         let options = cluster::RunOptions::default();
-        let summary = ranks::with(|ranks| match self.checks() {
+        let summary = ranks::with(|ranks| match test.checks() {
             true => cluster::check(&plan, &options, ranks, watch),
             false => cluster::run(&plan, &options, ranks, watch),
         })?;

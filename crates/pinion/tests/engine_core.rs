@@ -26,6 +26,28 @@ fn what_it_does_not_go_with_is_said() {
     }
     let cluster = example("cluster_echo");
     folder.refuses(&[&["run", &cluster][..], &core].concat(), &["no node of this cluster"]);
+    for verb in [&["sweep"][..], &["test"], &["up", "--tap", "pin0"]] {
+        let words = [verb, &[&cluster], &core].concat();
+        folder.refuses(&words, &["no node of this cluster"]);
+    }
+    folder.refuses(&[&["test", &app][..], &core].concat(), &all);
+    folder.refuses(&[&["run", &app, "--html", "page.html"][..], &core, &packets].concat(), &all);
+    folder.refuses(&[&["bench", &service][..], &core].concat(), &["no application here has one"]);
+    let words = ["--engine-cores", "name an application"];
+    folder.refuses(&["bench", &service, "--engine-cores"], &words);
+}
+
+#[test]
+fn a_cluster_with_a_nic_takes_it() {
+    let folder = Folder::new("engine-core-cluster");
+    let (filter, echo) = (example("cluster_filter"), example("cluster_echo"));
+    let sweep = |more: &[&str]| {
+        let core = ["--engine-core", "interpreter", "--x", "nothing"];
+        // What comes next is looked at: there is no such axis.
+        folder.refuses(&[&["sweep"][..], more, &core].concat(), &["nothing"]);
+    };
+    sweep(&[&filter]);
+    sweep(&[&echo, "--set", "server.app=../cluster_filter/filter"]);
 }
 
 #[test]

@@ -52,7 +52,7 @@ pub use words::{drop_words, place_name, port_name};
 
 use std::path::{Path, PathBuf};
 
-use pinion_app::error::Result;
+use pinion_app::error::{Error, Result};
 
 pub use pinion_app::manifest::CLUSTER_FILE_NAME as FILE_NAME;
 
@@ -62,6 +62,22 @@ pub use pinion_app::manifest::CLUSTER_FILE_NAME as FILE_NAME;
 /// What is wrong with the text or with an override, but for those of machines.
 pub fn name(origin: &str, text: &str, overrides: &[String]) -> Result<String> {
     Ok(manifest::load(origin, text, overrides)?.0.value.cluster.name)
+}
+
+/// Says whether sPIN NICs are among the nodes of a cluster's file, changed by overrides.
+///
+/// # Errors
+/// What is wrong with the text, with an override, or with what a node's folder says.
+pub fn has_nics(file: &Path, overrides: &[String]) -> Result<bool> {
+    let text = std::fs::read_to_string(file).map_err(|error| Error::file("read", file, error))?;
+    let (loaded, _) = manifest::load(&file.display().to_string(), &text, overrides)?;
+    let folder = file.parent().unwrap_or(Path::new("."));
+    for node in &loaded.value.node {
+        if pinion_app::manifest::load(&folder.join(&node.app))?.nanoservice().is_none() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Finds the file of a cluster: `path` is a folder that holds one, or the file itself. `None`: this is

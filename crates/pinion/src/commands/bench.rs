@@ -44,18 +44,20 @@ pub fn run(args: &BenchArgs) -> Result<Status> {
         return Err(Error::Usage(format!("--seconds {}: give a time above 0", args.seconds)));
     }
     let before = args.against.as_deref().map(against::read).transpose()?;
-    engine_cores::check(args.engine_cores)?;
+    let subject = |app: PathBuf| Ok((name(&app), Subject::load(&app)?));
+    let subjects = apps(args)?.into_iter().map(subject).collect::<Result<Vec<_>>>()?;
+    engine_cores::check(args, &subjects)?;
+    let engine_core = EngineCoreKind::of(args.engine_core, false);
     let (mut rows, mut left_out, mut interpreted) = (Vec::new(), Vec::new(), Vec::new());
-    for app in apps(args)? {
-        let subject = Subject::load(&app)?;
-        for machine in machines(args, &subject) {
+    for (app, subject) in &subjects {
+        for machine in machines(args, subject) {
             if interrupt::happened() {
                 return Ok(Status::Interrupted);
             }
             let measured = |engine_core| {
-                measure(name(&app), &subject, machine.as_deref(), args.seconds, engine_core)
+                measure(app.clone(), subject, machine.as_deref(), args.seconds, engine_core)
             };
-            match measured(EngineCoreKind::of(args.engine_core, false)) {
+            match measured(engine_core) {
                 Ok(row) => {
                     if args.engine_cores && matches!(subject, Subject::Handlers(_)) {
                         interpreted.push(measured(EngineCore::Interpreter)?);
@@ -63,7 +65,7 @@ pub fn run(args: &BenchArgs) -> Result<Status> {
                     rows.push(row);
                 }
                 Err(why) => left_out.push(LeftOut {
-                    app: name(&app),
+                    app: app.clone(),
                     machine: machine.unwrap_or_else(|| OWN.to_owned()),
                     why: why.to_string().lines().next().unwrap_or_default().to_owned(),
                 }),
@@ -72,7 +74,7 @@ pub fn run(args: &BenchArgs) -> Result<Status> {
     }
     #[cfg(unix)]
     let loops = match args.apps.is_empty() {
-        true => loops::measure(EngineCoreKind::of(args.engine_core, false), args.engine_cores)?,
+        true => loops::measure(engine_core, args.engine_cores)?,
         false => loops::Loops::default(),
     };
     #[cfg(unix)]

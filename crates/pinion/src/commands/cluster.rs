@@ -23,7 +23,7 @@ use pinion_sim::Time;
 use super::look::{self, Quiet};
 use super::recorded::Keep;
 use super::run::Watch;
-use super::{Status, build, engine, files, page, report, trace};
+use super::{Status, build, files, page, report, trace};
 use crate::cli::{EngineArgs, EngineKind, LiveRun, ReportArgs, RunArgs, TraceArgs};
 use crate::output;
 
@@ -47,7 +47,6 @@ pub fn run(args: &RunArgs, file: &Path, keep: &mut Keep) -> Result<Status> {
         return replay(args, file, live, keep);
     }
     let mut plan = Plan::load(file, &options(args))?;
-    engine::refuse_core_of_cluster(&args.app, &plan)?;
     plan.built().for_each(build::show);
     let histograms = histograms(args, &plan)?;
     let mut options = run_options(args, captures)?;

@@ -2,7 +2,7 @@
 
 use pinion::Error;
 use pinion::app::Options;
-use pinion::cluster::{Group, Plan, Target};
+use pinion::cluster;
 use pinion::error::Result;
 use pinion::hardware::choice::Choice;
 use pinion::manifest::Manifest;
@@ -86,31 +86,29 @@ pub fn refuse(args: &EngineArgs, what: &str) -> Result<()> {
 
 /// Refuses `--engine-core` where nothing depends on it.
 pub fn refuse_core(args: &AppArgs, what: &str) -> Result<()> {
-    match args.engine_core {
-        None => Ok(()),
-        Some(_) => Err(Error::Usage(format!(
-            "--engine-core says how the HPUs of a simulated sPIN NIC are executed in a run; {what}"
-        ))),
-    }
+    args.engine_core.map_or(Ok(()), |_| Err(core_refused(what)))
 }
 
-/// Refuses it for an application that is a nanoservice; a cluster's nodes are not known yet.
-pub fn refuse_core_of_service(args: &AppArgs) -> Result<()> {
-    if args.engine_core.is_none() || pinion::cluster::locate(&args.app).is_some() {
+/// Says why `--engine-core` is refused.
+pub fn core_refused(what: &str) -> Error {
+    Error::Usage(format!(
+        "--engine-core says how the HPUs of a simulated sPIN NIC are executed in a run; {what}"
+    ))
+}
+
+/// Refuses it where there is no such NIC: for a nanoservice, and for a cluster that has none as it is, or
+/// with what is set.
+pub fn refuse_core_without_nic(args: &AppArgs, set: &[String]) -> Result<()> {
+    if args.engine_core.is_none() {
         return Ok(());
     }
-    match pinion::manifest::load(&args.app)?.nanoservice() {
-        None => Ok(()),
-        Some(_) => refuse_core(args, "a nanoservice's harts are executed in one way alone"),
-    }
-}
-
-/// Refuses it for a cluster without such a NIC.
-pub fn refuse_core_of_cluster(args: &AppArgs, plan: &Plan) -> Result<()> {
-    let is_nic = |group: &Group| matches!(group.target, Target::Handlers { .. });
-    match plan.groups.iter().any(is_nic) {
-        true => Ok(()),
-        false => refuse_core(args, "no node of this cluster is one"),
+    match cluster::locate(&args.app) {
+        Some(file) if cluster::has_nics(&file, set)? => Ok(()),
+        Some(_) => refuse_core(args, "no node of this cluster is one"),
+        None => match pinion::manifest::load(&args.app)?.nanoservice() {
+            None => Ok(()),
+            Some(_) => refuse_core(args, "a nanoservice's harts are executed in one way alone"),
+        },
     }
 }
 

@@ -37,7 +37,7 @@ pub fn run(args: &RunArgs) -> Result<Status> {
 /// Does the same, and keeps what is run and what comes of it.
 pub fn keeping(args: &RunArgs, keep: &mut Keep) -> Result<Status> {
     keep_files_apart(args, &[("--html", args.html.as_ref())])?;
-    engine::refuse_core_of_service(&args.app)?;
+    engine::refuse_core_without_nic(&args.app, &args.app.set)?;
     if args.check {
         engine::refuse_core(&args.app, engine::INTERPRETED)?;
     }
@@ -62,6 +62,7 @@ pub fn keeping(args: &RunArgs, keep: &mut Keep) -> Result<Status> {
     }
     if args.html.is_some() {
         engine::refuse(&args.engine, "--html shows the simulated machine")?;
+        engine::refuse_core(&args.app, engine::INTERPRETED)?;
     }
     if args.record.is_some() {
         engine::refuse(&args.engine, "--record keeps a run that is the same each time")?;

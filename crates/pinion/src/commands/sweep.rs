@@ -24,7 +24,6 @@ pub fn run(args: &SweepArgs) -> Result<Status> {
         let why = "--build-type debug goes with one run: its cycles are none to compare";
         return Err(Error::Usage(why.to_owned()));
     }
-    engine::refuse_core_of_service(&args.app)?;
     let subject = Subject::load(&args.app.app)?;
     let files = Files::new(&args.out, subject.name());
     let jobs = || std::thread::available_parallelism().map_or(1, usize::from);
@@ -46,6 +45,9 @@ pub fn run(args: &SweepArgs) -> Result<Status> {
         fresh: args.fresh,
         pinion: sweep::identity(),
     })?;
+    let axes = plan.axes().iter().filter(|axis| axis.target == sweep::Target::Machine);
+    let first: Vec<String> = axes.map(|axis| format!("{}={}", axis.key, axis.values[0])).collect();
+    engine::refuse_core_without_nic(&args.app, &first)?;
     let choice = Choice { x: args.x.clone(), y: args.y.clone() };
     choice.check(plan.numbers(), plan.axes())?;
     let mut watch = Watch::new(!args.quiet);

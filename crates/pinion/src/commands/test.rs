@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use pinion::Error;
+use pinion::cluster::locate;
 use pinion::error::Result;
 use pinion::expect::{self, Coverage, FILE_NAME, Results, Suite};
 use pinion::report::write_whole;
@@ -14,7 +15,7 @@ use crate::cli::TestArgs;
 use crate::output;
 
 pub fn run(args: &TestArgs) -> Result<Status> {
-    engine::refuse_core_of_service(&args.app)?;
+    engine::refuse_core_without_nic(&args.app, &args.app.set)?;
     let outputs = [("--junit", &args.junit), ("--lcov", &args.lcov), ("--json", &args.json)];
     let outputs: Vec<_> =
         outputs.into_iter().filter_map(|(option, file)| Some((option, file.clone()?))).collect();
@@ -32,6 +33,10 @@ pub fn run(args: &TestArgs) -> Result<Status> {
             args.only.join(", --only "),
             names.join(", ")
         )));
+    }
+    // Of one program, what is executed is counted; of a cluster's, accesses are checked at most.
+    if locate(&args.app.app).is_none() || tests.iter().all(|test| test.checks()) {
+        engine::refuse_core(&args.app, engine::INTERPRETED)?;
     }
     let options = build::options(&args.app);
     let mut results =

@@ -37,7 +37,7 @@ pub fn run(args: &UpArgs) -> Result<Status> {
     files.extend(args.record.iter().map(|file| ("--record", file.clone())));
     files::keep_apart(&[], &files)?;
     engine::refuse_hardware(&args.engine, "a live run has no time for it")?;
-    engine::refuse_core_of_service(&args.app)?;
+    engine::refuse_core_without_nic(&args.app, &args.app.set)?;
     if let Some(file) = pinion::cluster::locate(&args.app.app) {
         return run_cluster(args, &file);
     }
@@ -143,7 +143,6 @@ fn run_cluster(args: &UpArgs, file: &Path) -> Result<Status> {
     let run = RunOptions { faults: options.faults.take(), ..RunOptions::default() };
     let kernel = OtherSide { address: address.address, prefix: address.prefix };
     let plan = Arc::new(Plan::load_live(file, &build::options(&args.app), kernel)?);
-    engine::refuse_core_of_cluster(&args.app, &plan)?;
     plan.built().for_each(build::show);
     let nodes = plan.nodes() - 1;
     let [first, last] = [0, nodes - 1].map(|node| Ipv4Addr::from_bits(plan.address(node)));

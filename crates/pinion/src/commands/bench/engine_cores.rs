@@ -2,21 +2,42 @@
 //!
 //! In: rows of both. Out: a table that sets one beside the other.
 
+use pinion::cluster;
 use pinion::error::{Error, Result};
+use pinion::sweep::Subject;
 use pinion_translate::AVAILABLE;
 
 use super::row::Row;
 use super::tables::{aligned, below};
+use crate::cli::BenchArgs;
+use crate::commands::engine;
 
-/// Refuses to compare where there is nothing but the interpreter.
-pub fn check(is_wanted: bool) -> Result<()> {
-    match is_wanted && !AVAILABLE {
-        false => Ok(()),
-        true => Err(Error::Usage(
-            "--engine-cores: this pinion was built without translation (feature jit, on x86-64 and \
-             AArch64), there is nothing but the interpreter"
-                .to_owned(),
-        )),
+/// Refuses to compare where there is nothing but the interpreter, and either option where nothing that
+/// is measured depends on it: the loops do, which go with all examples.
+pub fn check(args: &BenchArgs, subjects: &[(String, Subject)]) -> Result<()> {
+    if args.engine_cores && !AVAILABLE {
+        let why = "--engine-cores: this pinion was built without translation (feature jit, on x86-64 and \
+                   AArch64), there is nothing but the interpreter";
+        return Err(Error::Usage(why.to_owned()));
+    }
+    if args.apps.is_empty() {
+        return Ok(());
+    }
+    let are_handlers = subjects.iter().any(|(_, one)| matches!(one, Subject::Handlers(_)));
+    if args.engine_cores && !are_handlers {
+        let why =
+            "--engine-cores measures packet handlers both ways: name an application that has some";
+        return Err(Error::Usage(why.to_owned()));
+    }
+    let mut has_nics = are_handlers;
+    for (_, subject) in subjects {
+        if let Subject::Cluster(cluster) = subject {
+            has_nics |= cluster::has_nics(&cluster.path, &[])?;
+        }
+    }
+    match args.engine_core {
+        Some(_) if !has_nics => Err(engine::core_refused("no application here has one")),
+        _ => Ok(()),
     }
 }
 
