@@ -5,8 +5,8 @@
 //! controller, which takes a request in a cycle and knows which lines are on their way: cores that ask
 //! for one share its refill, those that come as it is written look again, and those that come later
 //! have it refilled once more. Of those that wait it prefers another one after each. Refills go through
-//! the program memory's one port, on which clusters take turns, so when a line comes is known once the
-//! port has accepted it: cores ask again then. A refill takes the way that its core found empty when it
+//! the program memory's one port, on which clusters take turns, so when a line comes is known once its
+//! request is in the port's queue: cores ask again then. A refill takes the way that its core found empty when it
 //! looked, or one that the core draws. Off at reset: every line is then read past
 //! the cache. What cores ask for ahead is their prefetch buffers' affair. (RTL: icache_bank_mp_128,
 //! icache_intc, central_controller_128, merge_refill_cam_128_16, prog_mem.)
@@ -266,7 +266,8 @@ impl InstructionCache {
         let found = self.requests.iter().position(|request| request.core == core);
         let Some(index) = found else { return Ok(now) };
         match self.requests[index].state {
-            State::Waits => Err(now + 1),
+            // Its turn is no sooner; another one may come before it.
+            State::Waits => Err(self.requests[index].from.max(self.free_at).max(now + 1)),
             State::Refills(_) => Err(port.next().max(now + 1)),
             State::Served(data_at) => {
                 self.requests.swap_remove(index);
@@ -306,9 +307,9 @@ impl InstructionCache {
         self.preferred = (self.preferred + 1) % self.random.len().next_power_of_two();
     }
 
-    /// Notes the refills that the port has accepted by a cycle.
+    /// Notes the refills that have entered the port's queue by a cycle.
     fn note_refills(&mut self, by: u64, port: &mut QueuedPort) {
-        while let Some((asked, accepted)) = port.take_accepted(self.cluster, by) {
+        while let Some((asked, accepted)) = port.take_entered(self.cluster, by) {
             let turn = asked - 1;
             let written = accepted + self.accepted_to_written;
             self.last_ready = self.last_ready.max(written + 1);

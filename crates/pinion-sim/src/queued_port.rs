@@ -14,8 +14,9 @@ use crate::arbiter::{Requests, RoundRobin};
 pub struct QueuedPort {
     /// By requester: from when on each waits.
     waiting: Vec<VecDeque<u64>>,
-    /// By requester: what was accepted and not heard of: from when on it waited, and until when.
-    accepted: Vec<VecDeque<(u64, u64)>>,
+    /// By requester: what has entered the queue and was not heard of: from when on it waited, and when it is
+    /// accepted.
+    entered: Vec<VecDeque<(u64, u64)>>,
     asking: Requests,
     turns: RoundRobin,
     free_at: u64,
@@ -30,7 +31,7 @@ impl QueuedPort {
         let queues = requesters as usize;
         Self {
             waiting: vec![VecDeque::new(); queues],
-            accepted: vec![VecDeque::new(); queues],
+            entered: vec![VecDeque::new(); queues],
             asking: Requests::new(requesters),
             turns: RoundRobin::default(),
             free_at: 0,
@@ -44,25 +45,20 @@ impl QueuedPort {
         self.waiting[requester as usize].push_back(from);
     }
 
-    /// Gives the next request of a requester that was accepted by a cycle: from when on it waited, and
-    /// when it was accepted.
-    pub fn take_accepted(&mut self, requester: u32, by: u64) -> Option<(u64, u64)> {
-        self.accept(by);
-        let accepted = &mut self.accepted[requester as usize];
-        let is_over = accepted.front().is_some_and(|&(_, cycle)| cycle <= by);
-        if is_over { accepted.pop_front() } else { None }
+    /// Gives the next request of a requester that has entered the queue by a cycle: from when on it waited,
+    /// and when it is accepted, which is known from then on.
+    pub fn take_entered(&mut self, requester: u32, by: u64) -> Option<(u64, u64)> {
+        self.enter(by);
+        self.entered[requester as usize].pop_front()
     }
 
-    /// Gives the cycle in which the next request may be accepted.
+    /// Gives the cycle in which the next request of those in front of the queue may enter it.
     pub fn next(&self) -> u64 {
-        let accepted =
-            self.accepted.iter().filter_map(VecDeque::front).map(|&(_, cycle)| cycle).min();
-        let waiting = self.first().map_or(self.free_at, |from| self.free_at.max(from));
-        accepted.map_or(waiting, |cycle| cycle.min(waiting))
+        self.first().map_or(self.seen_from, |from| self.seen_from.max(from))
     }
 
     /// Lets those who ask in the cycles up to `by` enter the queue, one a cycle.
-    fn accept(&mut self, by: u64) {
+    fn enter(&mut self, by: u64) {
         while let Some(first) = self.first() {
             let cycle = first.max(self.seen_from);
             if cycle > by {
@@ -76,7 +72,7 @@ impl QueuedPort {
             let requester = requester as usize;
             let at = cycle.max(self.free_at);
             if let Some(from) = self.waiting[requester].pop_front() {
-                self.accepted[requester].push_back((from, at));
+                self.entered[requester].push_back((from, at));
             }
             self.free_at = at + u64::from(self.beats);
             self.seen_from = cycle + 1;
@@ -101,12 +97,14 @@ mod tests {
         port.ask(1, 103);
         port.ask(2, 103);
         assert_eq!(port.next(), 101);
-        assert_eq!(port.take_accepted(1, 102), None);
-        let mut accepted = |requester| -> Vec<_> {
-            std::iter::from_fn(|| port.take_accepted(requester, 200)).collect()
+        assert_eq!(port.take_entered(1, 102), None);
+        let mut entered = |requester, by| -> Vec<_> {
+            std::iter::from_fn(|| port.take_entered(requester, by)).collect()
         };
-        assert_eq!(accepted(1), [(103, 107)]);
-        assert_eq!(accepted(2), [(103, 109)]);
-        assert_eq!(accepted(0), [(101, 101), (102, 103), (103, 105), (103, 111)]);
+        // What has entered knows when it is accepted.
+        assert_eq!(entered(0, 102), [(101, 101), (102, 103)]);
+        assert_eq!(entered(1, 200), [(103, 107)]);
+        assert_eq!(entered(2, 200), [(103, 109)]);
+        assert_eq!(entered(0, 200), [(103, 105), (103, 111)]);
     }
 }

@@ -307,9 +307,9 @@ impl PrefetchBuffer {
         is_here && self.later.is_none() && !self.covers(behind.pc)
     }
 
-    /// Says whether it waits for a line that it has asked for.
-    pub fn is_waiting(&self) -> bool {
-        self.later.is_some()
+    /// Says whether a line that it has asked for ahead is on its way, and the core does not wait for it.
+    pub fn expects_line(&self) -> bool {
+        self.later.is_some() && self.held.is_none()
     }
 
     /// Lets the instruction behind one that waits come to the decode stage, and ask for the next line

@@ -256,7 +256,7 @@ impl Nic {
                     clusters.run_core(shared, core, now, listener);
                 }
             }
-            Due::Line(core) => clusters.ask_for_line(shared, usize::from(core), now),
+            Due::Line(core) => clusters.line_due(shared, usize::from(core), now),
             Due::Inbound if inbound.frames_wake.take(now) => {
                 inbound.take_frames(shared, matching, now, traffic, listener);
                 for (start, beats, address) in inbound.written.drain(..) {

@@ -51,6 +51,8 @@ pub struct Core {
     pub since: u64,
     /// Cycle of the instruction after its access to another cluster's L1, while that is on its way.
     pub arrives: Option<u64>,
+    /// Cycle in which it hears of a line that it has asked for ahead.
+    pub line_due: u64,
     /// Its turn at the port to L2 packet memory, while it waits for that.
     pub turn: Option<ReadId>,
     /// What its task may touch.
@@ -80,6 +82,7 @@ impl Core {
             generation: 0,
             since: 0,
             arrives: None,
+            line_due: 0,
             turn: None,
             permissions,
             reservation: Reservation::NONE,

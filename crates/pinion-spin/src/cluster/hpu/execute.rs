@@ -95,7 +95,7 @@ impl Clusters {
             });
         };
         if !core.model.buffer.covers(core.model.hart.pc) {
-            return Err(self.fetch(id, now, fetched));
+            return Err(self.fetch(shared, id, now, fetched));
         }
         if !self.costs.accesses(instruction.class) {
             return Err(now); // it only yielded
@@ -183,23 +183,32 @@ impl Clusters {
         self.ask_for_line(shared, id, now);
     }
 
-    /// Lets a core that waits ask whether the line it has asked for ahead has come, until it has: refills
-    /// take their turns when they are due, not when the core goes on.
-    pub fn ask_for_line(&mut self, shared: &mut Shared, id: usize, now: u64) {
+    /// Lets a core hear, at cycle `now`, of the line that it has asked for ahead, unless it is to ask again at
+    /// another cycle.
+    pub fn line_due(&mut self, shared: &mut Shared, id: usize, now: u64) {
+        if self.cores[id].line_due == now {
+            self.ask_for_line(shared, id, now);
+        }
+    }
+
+    /// Lets a core ask whether the line it has asked for ahead has come, until it has: refills take their
+    /// turns when they are due, whatever the core does meanwhile.
+    fn ask_for_line(&mut self, shared: &mut Shared, id: usize, now: u64) {
         let core = &self.cores[id];
-        if !core.model.buffer.is_waiting() {
+        if !core.model.buffer.expects_line() {
             return;
         }
         self.take_cluster_back(core.cluster, now);
         let (core, _, mut port) = self.instruction_port(id, now);
         if let Some(again) = core.model.buffer.ask_again(now, &mut port) {
+            core.line_due = again;
             shared.wheel.push(again, Due::Line(id as u16));
         }
     }
 
     /// Brings a core the instruction it goes to; gives the cycle from which it can execute it. Writes to
     /// `unnoticed` whether nobody noticed.
-    fn fetch(&mut self, id: usize, time: u64, unnoticed: &mut bool) -> u64 {
+    fn fetch(&mut self, shared: &mut Shared, id: usize, time: u64, unnoticed: &mut bool) -> u64 {
         let core = &mut self.cores[id];
         let cluster = core.cluster;
         let cache = &self.each[cluster as usize].cache;
@@ -213,6 +222,7 @@ impl Clusters {
         let fetched = core.model.buffer.fetch(&arrival, program, &mut port);
         let start = fetched.unwrap_or_else(|again| again);
         core.model.fetched(time, start);
+        self.ask_for_line(shared, id, time);
         start
     }
 
