@@ -165,10 +165,6 @@ pub trait HeldLines {
     /// changes nothing: the line is there, and nobody waits for another one.
     fn gives(&self, line: u32, from: Cycle) -> Option<Cycle>;
 
-    /// Tells whether every line that was asked for had come by cycle `now`: what is there does not depend on
-    /// the cycle from then on, but on [changes](Self::changes) alone.
-    fn is_settled(&self, now: Cycle) -> bool;
-
     /// Counts the changes of what is there: while it stays the same, so does what was there.
     fn changes(&self) -> u64;
 }

@@ -6,7 +6,6 @@ use std::ops::Range;
 use pinion_cores::port::{Answer, Destinations, HeldLines, InstructionPort, Stop};
 use pinion_cores::pulp::code::Code;
 use pinion_cores::pulp::lean::{Start, run_lean};
-use pinion_cores::pulp::onward::Onward;
 use pinion_cores::pulp::run_ahead::{Unwatched, run_ahead};
 use pinion_cores::pulp::section::{Division, Pipeline};
 use pinion_cores::pulp::{Core, Costs};
@@ -40,10 +39,6 @@ impl HeldLines for Lines {
     fn has(&self, line: u32, now: u64) -> bool {
         let index = line.wrapping_sub(BASE >> LINE_SHIFT) as usize;
         self.ready.get(index).is_some_and(|&ready| ready <= now)
-    }
-
-    fn is_settled(&self, now: u64) -> bool {
-        self.ready.iter().all(|&ready| ready <= now || ready == u64::MAX)
     }
 
     fn gives(&self, line: u32, from: u64) -> Option<u64> {
@@ -85,10 +80,6 @@ impl HeldLines for Port<'_> {
 
     fn has(&self, line: u32, now: u64) -> bool {
         self.0.has(line, now)
-    }
-
-    fn is_settled(&self, now: u64) -> bool {
-        self.0.is_settled(now)
     }
 
     fn gives(&self, line: u32, from: u64) -> Option<u64> {
@@ -335,76 +326,4 @@ fn agrees_with_the_interpreter() {
     );
     assert!(near > 10_000 && shared > 10_000 && retired > 100_000, "too little was tried");
     assert!(translated > 4_000 || !pinion_translate::AVAILABLE, "too little was translated");
-}
-
-/// Runs a core on from a line, and beside it, from one line to the next, a core that the machine has ask
-/// for each; gives to how many they came.
-fn runs_on(
-    bench: &mut Bench,
-    (costs, code): (&Costs, &Code),
-    onward: &mut Onward,
-    random: &mut Xorshift64,
-) -> u64 {
-    let mut ahead = bench.core.clone();
-    let lines = bench.lines.clone();
-    let until = bench.time + random.draw() % 600;
-    if !onward.run(&mut ahead, Port(&lines), (costs, code), bench.time, until) {
-        return 0;
-    }
-    for came in 1.. {
-        let at = format!("pc {:#x}, line {came}", bench.core.hart.pc);
-        if random.draw().is_multiple_of(8) {
-            let mut back = ahead.clone();
-            onward.clone().take_back(&mut back, Port(&lines), (costs, code));
-            assert_same(&back, &bench.core, &at);
-        }
-        assert!(accesses(bench, code, &Stop::Shared), "{at}: it was no fetch");
-        assert_eq!(bench.lines.changes, lines.changes, "{at}: it was noticed");
-        let start = Start::of(&mut bench.core, code);
-        let port = Port(&bench.lines);
-        let stop = run_lean(&mut bench.core, port, costs, code, start, &mut bench.time);
-        match onward.pass() {
-            Ok(next) => assert_eq!((stop, bench.time), (Stop::Shared, next), "{at}"),
-            Err(last) => {
-                assert_eq!((stop, bench.time), last, "{at}");
-                assert_same(&ahead, &bench.core, &at);
-                return came;
-            }
-        }
-    }
-    0
-}
-
-#[test]
-fn runs_on_as_from_line_to_line() {
-    let seed = std::env::var("PINION_TEST_SEED").map_or(1, |seed| seed.parse().expect("a number"));
-    println!("replay: PINION_TEST_SEED={seed} cargo test -p pinion-cores --test lean");
-    let mut random = Xorshift64::new(seed);
-    let (mut lines, mut most) = (0, 0);
-    for number in 0..4 * PROGRAMS {
-        let (costs, mut code, mut bench) = bench(&mut random, number);
-        if number.is_multiple_of(4) {
-            // A loop that ends in the next line, behind which nothing is.
-            let turn = [0x0012_8293_u32, 0x0051_4133, 0x0031_1193, 0x4031_0133];
-            let end = [0xfff5_0513, 0xfe05_16e3]; // addi a0, a0, -1; bnez
-            let bytes: Vec<u8> =
-                turn.iter().chain(&end).flat_map(|word: &u32| word.to_le_bytes()).collect();
-            code.load(BASE, &bytes);
-            bench.core.hart.x[10] = random.draw() as u32 % 300 + 2;
-            (bench.lines.ready[0], bench.lines.ready[1], bench.lines.ready[2]) = (0, 0, u64::MAX);
-        }
-        let mut onward = Onward::new(&bench.core);
-        for _ in 0..STOPS / 4 {
-            let start = Start::of(&mut bench.core, &code);
-            let port = Port(&bench.lines);
-            let stop = run_lean(&mut bench.core, port, &costs, &code, start, &mut bench.time);
-            if stop == Stop::Shared {
-                let came = runs_on(&mut bench, (&costs, &code), &mut onward, &mut random);
-                (lines, most) = (lines + came, most.max(came));
-            }
-            go_on(&mut bench, &code, &stop);
-        }
-    }
-    println!("{lines} lines, {most} at most one after the other");
-    assert!(lines > 10_000 && most > 40, "too little was tried");
 }

@@ -97,3 +97,18 @@ fn instructions_in_two_lines_wait_for_both() {
     bench.go(0, 102, true);
     assert_eq!(bench.straight([4, 8, 12, 14, 18].into_iter(), 111), [111, 112, 113, 122, 123]);
 }
+
+/// A line whose successor is not there costs nothing either, up to where the core asks for that one.
+#[test]
+fn enters_a_line_alone_as_far_as_nothing_is_asked_for() {
+    let mut bench = Bench::new(&[4; 12]);
+    bench.go(0, 102, true);
+    let arrives = |bench: &mut Bench, offset: u32, time: u64| {
+        bench.buffer.leave();
+        bench.buffer.enter(BASE + offset, time, &bench.cache)
+    };
+    assert!(arrives(&mut bench, 4, 200));
+    assert!(bench.buffer.covers(BASE) && !bench.buffer.covers(BASE + 8));
+    assert!(!arrives(&mut bench, 8, 200), "its successor is in the last word");
+    assert!(!arrives(&mut bench, 16, 200), "the next line is not there");
+}

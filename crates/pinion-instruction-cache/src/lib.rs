@@ -418,11 +418,6 @@ impl HeldLines for InstructionCache {
     }
 
     #[inline]
-    fn is_settled(&self, now: u64) -> bool {
-        self.last_ready <= now
-    }
-
-    #[inline]
     fn gives(&self, line: u32, from: u64) -> Option<u64> {
         let has = |index: usize| self.entries[index].written <= from;
         let is_there =
@@ -445,10 +440,6 @@ impl HeldLines for InstructionPort<'_> {
     #[inline(always)]
     fn has(&self, line: u32, now: u64) -> bool {
         self.cache.has(line, now)
-    }
-
-    fn is_settled(&self, now: u64) -> bool {
-        self.cache.is_settled(now)
     }
 
     fn gives(&self, line: u32, from: u64) -> Option<u64> {

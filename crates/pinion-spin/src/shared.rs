@@ -21,8 +21,6 @@ pub struct Shared {
     pub clock: Clock,
     /// What is due, in the order of cycles and, within one, of pushes.
     pub wheel: Wheel<Due>,
-    /// The last cycle that the run under way may reach without being looked at.
-    pub horizon: u64,
     /// Cycle at which the cores had booted: time zero of everything reported.
     pub epoch: u64,
     /// Watchdog events in the queue.

@@ -16,13 +16,11 @@ pub mod code;
 pub mod costs;
 pub mod lean;
 mod micro_op;
-pub mod onward;
 pub mod prefetch_buffer;
 pub mod run_ahead;
 pub mod section;
 mod stalls;
 mod translated;
-mod turn;
 
 use pinion_isa::{Access, Class, Hart, HartConfig, Instruction, MemoryKind};
 

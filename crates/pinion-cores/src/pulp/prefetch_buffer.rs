@@ -18,6 +18,9 @@ const WORD_BYTES: u32 = 4;
 /// Cycles from a jump's request to the decode stage when the cache has the line.
 const JUMP_CYCLES: u64 = 2;
 
+/// Whatever is known to come has come by then.
+const LAST_CYCLE: u64 = u64::MAX - 1;
+
 /// Stands for no line.
 const NO_LINE: u32 = u32::MAX;
 
@@ -60,6 +63,11 @@ struct Held {
 struct Run {
     reach: Reach,
     changes: u64,
+    /// First address of the last of them, if the cache has that one without its successor.
+    alone: u32,
+    /// Bytes of it that are within reach: 0 if there is none such.
+    calm: u32,
+    line_bytes: u32,
 }
 
 /// Says what executes without a look at the buffer, by [place](DecodedProgram::place).
@@ -69,6 +77,12 @@ pub(super) struct Reach {
     pub first: u32,
     /// The first behind it.
     pub end: u32,
+}
+
+/// Gives the bytes at a line's begin in which instructions have their successor before the last word: none of
+/// them asks for the next line.
+const fn calm_bytes(line_bytes: u32) -> u32 {
+    line_bytes.saturating_sub(2 * WORD_BYTES)
 }
 
 impl Reach {
@@ -86,7 +100,8 @@ impl Reach {
 }
 
 /// Stands for lines that are not known.
-const NO_RUN: Run = Run { reach: Reach { first: 0, end: 0 }, changes: u64::MAX };
+const NO_RUN: Run =
+    Run { reach: Reach { first: 0, end: 0 }, changes: u64::MAX, alone: 0, calm: 0, line_bytes: 0 };
 
 /// Lines that a run goes on to either side, at most.
 const RUN_LINES: u32 = 32;
@@ -102,56 +117,6 @@ pub struct Arrival {
     pub left: u64,
     /// Whether the core jumped here.
     pub jumped: bool,
-}
-
-/// A cache that is asked only for what it gives without a change.
-struct Unnoticed<'a, C> {
-    cache: &'a C,
-    /// Whether it was not asked for anything else.
-    is_unnoticed: bool,
-}
-
-impl<C: HeldLines> HeldLines for Unnoticed<'_, C> {
-    fn line_shift(&self) -> u32 {
-        self.cache.line_shift()
-    }
-
-    fn has(&self, line: u32, now: u64) -> bool {
-        self.cache.has(line, now)
-    }
-
-    fn gives(&self, line: u32, from: u64) -> Option<u64> {
-        self.cache.gives(line, from)
-    }
-
-    fn is_settled(&self, now: u64) -> bool {
-        self.cache.is_settled(now)
-    }
-
-    fn changes(&self) -> u64 {
-        self.cache.changes()
-    }
-}
-
-impl<C: HeldLines> InstructionPort for Unnoticed<'_, C> {
-    fn keeps(&self, _: u64) -> bool {
-        true // one that does not has no lines
-    }
-
-    fn request(&mut self, line: u32, now: u64) -> Answer {
-        self.cache.gives(line, now).map_or_else(
-            || {
-                self.is_unnoticed = false;
-                Answer::Later(now)
-            },
-            Answer::Data,
-        )
-    }
-
-    fn serve(&mut self) -> Result<u64, u64> {
-        self.is_unnoticed = false;
-        Ok(0)
-    }
 }
 
 impl Default for PrefetchBuffer {
@@ -205,11 +170,20 @@ impl PrefetchBuffer {
         if !self.enter(pc, time, &cache) {
             return None;
         }
-        let [before, behind] = cache.around(self.line, time, RUN_LINES);
-        let half_word = |line: u32| line << cache.line_shift() >> 1;
-        let lines = before + 1 + behind;
-        let reach = Reach::new(half_word(self.line - before), half_word(lines), base);
-        self.run = Run { reach, changes: cache.changes() };
+        let shift = cache.line_shift();
+        let around = if self.entered { cache.around(self.line, time, RUN_LINES) } else { [0, 0] };
+        let first = self.line - around[0];
+        // The cache has the one behind the last that it has with its successor, of course.
+        let last = self.line + around[1] + u32::from(self.entered);
+        let calm = calm_bytes(1 << shift);
+        let is_alone = !self.entered
+            || !cache.has_with_next(last, LAST_CYCLE)
+                && cache.gives(last, time.saturating_sub(JUMP_CYCLES)).is_some();
+        let calm = if is_alone { calm } else { 0 };
+        let half_words = (((last - first) << shift) + calm) / 2;
+        let reach = Reach::new((first << shift) >> 1, half_words, base);
+        let (changes, line_bytes) = (cache.changes(), 1 << shift);
+        self.run = Run { reach, changes, alone: last << shift, calm, line_bytes };
         Some(reach)
     }
 
@@ -217,6 +191,24 @@ impl PrefetchBuffer {
     #[inline(always)]
     pub(super) fn note(&mut self, pc: u32) {
         self.at = pc;
+        let is_alone = pc.wrapping_sub(self.run.alone) < self.run.calm;
+        if is_alone == self.entered {
+            self.note_line(is_alone);
+        }
+    }
+
+    /// Notes that it has come to the line that is there alone, or from there to another one.
+    #[cold]
+    fn note_line(&mut self, is_alone: bool) {
+        let Run { alone, calm, line_bytes, .. } = self.run;
+        if calm == 0 {
+            return;
+        }
+        self.entered = !is_alone;
+        self.bytes = if is_alone { calm } else { line_bytes };
+        if is_alone {
+            (self.start, self.line, self.ahead) = (alone, alone / line_bytes, NO_LINE);
+        }
     }
 
     /// Gives the line it holds.
@@ -230,8 +222,8 @@ impl PrefetchBuffer {
         (self.entered, self.run, self.held) = (false, NO_RUN, None);
     }
 
-    /// Enters the line of an address if the cache has it and its successor and nothing is under way:
-    /// then it costs nothing. `false`: [`Self::fetch`] must see to it.
+    /// Enters the line of an address if the cache has it and nothing is under way: then it costs nothing.
+    /// Where the cache has its successor too, all of it executes. `false`: [`Self::fetch`] must see to it.
     #[inline(always)]
     pub fn enter(&mut self, pc: u32, time: u64, cache: &impl HeldLines) -> bool {
         if self.data_at + JUMP_CYCLES > time || self.later.is_some() {
@@ -239,11 +231,27 @@ impl PrefetchBuffer {
         }
         let line = pc >> cache.line_shift();
         if !cache.has_with_next(line, time) {
-            return false;
+            return self.enter_alone(pc, time, cache);
         }
         (self.line, self.ahead) = (line, NO_LINE);
         (self.at, self.bytes) = (pc, 1 << cache.line_shift());
         (self.entered, self.run) = (true, NO_RUN);
+        true
+    }
+
+    /// Enters the line of an address up to where the next one is asked for, as [`Self::fetch`] would.
+    #[inline(never)]
+    fn enter_alone(&mut self, pc: u32, time: u64, cache: &impl HeldLines) -> bool {
+        let line_bytes: u32 = 1 << cache.line_shift();
+        let line = pc >> cache.line_shift();
+        let calm = calm_bytes(line_bytes);
+        let from = time.saturating_sub(JUMP_CYCLES);
+        if pc % line_bytes >= calm || cache.gives(line, from).is_none() {
+            return false;
+        }
+        (self.line, self.ahead) = (line, NO_LINE);
+        (self.start, self.bytes) = (line * line_bytes, calm);
+        (self.entered, self.run) = (false, NO_RUN);
         true
     }
 
@@ -339,42 +347,6 @@ impl PrefetchBuffer {
         self.later
     }
 
-    /// Fetches the instruction a core arrives at like [`Self::fetch`], if the cache notices nothing; `None`:
-    /// it would, and nothing is done.
-    #[inline]
-    pub fn fetch_unnoticed(
-        &mut self,
-        arrival: &Arrival,
-        program: &DecodedProgram<u32>,
-        cache: &impl HeldLines,
-    ) -> Option<u64> {
-        if self.later.is_some() || self.held.is_some() {
-            return None;
-        }
-        // What nearly always is noticed: a line that is not there, or the next one, asked for ahead.
-        let line_bytes = 1 << cache.line_shift();
-        let line = arrival.pc >> cache.line_shift();
-        let asks_ahead = arrival.pc % line_bytes + 2 * WORD_BYTES >= line_bytes;
-        if !cache.has(line, arrival.time) || asks_ahead && !cache.has(line + 1, arrival.time) {
-            return None;
-        }
-        let before = self.clone();
-        let mut port = Unnoticed { cache, is_unnoticed: true };
-        let fetched = self.fetch(arrival, program, &mut port);
-        if let Ok(time) = fetched
-            && port.is_unnoticed
-        {
-            return Some(time);
-        }
-        *self = before;
-        None
-    }
-
-    /// Goes some cycles on in time.
-    pub(super) fn go_on(&mut self, cycles: u64) {
-        self.data_at += cycles;
-    }
-
     /// Asks for a line that a core needs where it arrived.
     ///
     /// # Errors
@@ -410,8 +382,7 @@ impl PrefetchBuffer {
         let line = pc >> cache.line_shift();
         let (first, end) = (line * line_bytes, (line + 1) * line_bytes);
         let next = line + 1;
-        // Instructions that begin before this have their successor before the last word.
-        let calm = end - (2 * WORD_BYTES).min(line_bytes);
+        let calm = first + calm_bytes(line_bytes);
         let mut window = (pc, pc + length);
         if self.line == line {
             if self.ahead != next && cache.has(next, arrival.time) {

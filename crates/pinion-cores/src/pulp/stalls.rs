@@ -44,17 +44,6 @@ impl Stalls {
             + self.command
     }
 
-    /// Counts some times again what was counted since `before`.
-    pub(super) const fn repeat(&mut self, before: &Self, times: u64) {
-        self.load_use += (self.load_use - before.load_use) * times;
-        self.branch += (self.branch - before.branch) * times;
-        self.arithmetic += (self.arithmetic - before.arithmetic) * times;
-        self.fetch += (self.fetch - before.fetch) * times;
-        self.l1 += (self.l1 - before.l1) * times;
-        self.remote += (self.remote - before.remote) * times;
-        self.command += (self.command - before.command) * times;
-    }
-
     /// Adds another count to this one.
     pub const fn add(&mut self, other: &Self) {
         self.load_use += other.load_use;

@@ -444,7 +444,6 @@ impl Clusters {
             }
         }
         if let Place::Program(_) = to {
-            self.take_all_back();
             self.program.invalidate(transfer.to, u64::from(transfer.bytes));
         }
     }

@@ -217,17 +217,16 @@ impl Clusters {
         self.cores.iter().map(|core| core.model.hart.instret).sum()
     }
 
-    /// Lets a core run ahead from `time` until it touches something; puts it where it waits. Gives the
-    /// cycle of its turn if that is for what all see.
+    /// Lets a core run ahead from `time` until it touches something; puts it where it waits.
     pub fn advance(
         &mut self,
         shared: &mut Shared,
         id: usize,
         mut time: u64,
         listener: &mut dyn Listener,
-    ) -> Option<u64> {
+    ) {
         let stop = self.go_ahead(shared, id, &mut time, listener);
-        self.stopped(shared, id, stop, time, listener)
+        self.stopped(shared, id, stop, time, listener);
     }
 
     /// Lets a core run ahead from `time` until it touches something; says what.
@@ -271,21 +270,20 @@ impl Clusters {
     }
 
     /// Puts a core that stopped at `time` where it waits; what only it sees it does at once, for as
-    /// long as it may run ahead. Gives the cycle of its turn if it has one among all events.
-    pub fn stopped(
+    /// long as it may run ahead.
+    fn stopped(
         &mut self,
         shared: &mut Shared,
         id: usize,
         mut stop: Stop,
         mut time: u64,
         listener: &mut dyn Listener,
-    ) -> Option<u64> {
+    ) {
         let limit = time.saturating_add(RUN_AHEAD_CYCLES);
         loop {
             time = match stop {
                 Stop::Near(address) => {
-                    self.enter_lane(id, time, address);
-                    return None;
+                    return self.enter_lane(id, time, address);
                 }
                 Stop::Shared => break,
                 Stop::Private => match self.access_private(shared, id, time) {
@@ -295,7 +293,7 @@ impl Clusters {
                 Stop::Trap(exception) => self.trap(shared, id, exception, time, listener),
             };
             if self.cores[id].waiting == Waiting::Ever {
-                return None;
+                return;
             }
             if time >= limit {
                 break;
@@ -303,7 +301,6 @@ impl Clusters {
             stop = self.go_ahead(shared, id, &mut time, listener);
         }
         self.resume(shared, id, time);
-        Some(time)
     }
 }
 

@@ -21,7 +21,6 @@ use std::collections::VecDeque;
 
 use pinion_cores::pulp::Costs;
 use pinion_cores::pulp::code::Code;
-use pinion_cores::pulp::onward::Onward;
 use pinion_instruction_cache::{InstructionCache, program_port};
 use pinion_sim::arbiter::Arbiter;
 use pinion_sim::queued_port::QueuedPort;
@@ -95,8 +94,6 @@ pub struct Cluster {
     pub feedback: Outlet<Task>,
     /// Commands on their way to the command unit, by number.
     pub commands: Outlet<u32>,
-    /// Cycle in which cores may last have seen the cache's lines change.
-    pub changed_at: u64,
     /// Cycle at which the port of other clusters' accesses to this L1 is free.
     pub remote_port_free: u64,
 }
@@ -113,7 +110,6 @@ impl Cluster {
             events: event_unit::EventUnit::new(cores),
             feedback: Outlet::new(cores),
             commands: Outlet::new(cores),
-            changed_at: 0,
             remote_port_free: 0,
         }
     }
@@ -141,10 +137,6 @@ pub struct Clusters {
     /// Cores whose next access goes to their own L1, by cluster, and when each cluster's is due.
     lanes: Vec<Lane>,
     lane_next: Vec<u64>,
-    /// By HPU: what its core has done ahead of the machine, where it has run on.
-    onward: Vec<Option<Box<Onward>>>,
-    /// How many cores have.
-    onward_cores: u32,
     /// What instructions cost.
     pub costs: Costs,
     /// Where cores find their own L1.
@@ -185,8 +177,6 @@ impl Clusters {
                 .collect(),
             lanes: (0..clusters).map(|_| Lane::new()).collect(),
             lane_next: vec![u64::MAX; clusters as usize],
-            onward: vec![None; machine.hpus() as usize],
-            onward_cores: 0,
             costs: Costs::new(
                 machine.core.pipeline(),
                 machine.instruction_cache.line_bytes,
@@ -210,7 +200,6 @@ impl Clusters {
     pub fn reset(&mut self, machine: &Machine) {
         let (clusters, cores) = (machine.cluster.count, machine.cluster.cores);
         self.ended = false;
-        self.onward_cores = 0;
         self.each = (0..clusters).map(|index| Cluster::new(machine, index)).collect();
         self.drivers = (0..machine.hpus()).map(|_| HpuDriver::new(machine)).collect();
         for (index, core) in self.cores.iter_mut().enumerate() {

@@ -257,7 +257,6 @@ impl Clusters {
                 shared.memories.store(place, access.bytes, access.data)?;
                 self.stored(access);
                 if let Place::Program(_) = place {
-                    self.take_all_back();
                     self.program.invalidate(access.address, u64::from(access.bytes));
                 }
                 Some(0)

@@ -98,7 +98,6 @@ impl Nic {
         traffic: &mut dyn Traffic,
         listener: &mut dyn Listener,
     ) -> Option<Outcome> {
-        self.shared.horizon = if most == u64::MAX { horizon } else { 0 };
         if self.shared.wheel.is_due() && self.shared.wheel.now() > horizon {
             return Some(self.end_of_run());
         }
@@ -118,7 +117,6 @@ impl Nic {
                 let is_first = self.standstill.note(step);
                 self.take(step, traffic, listener);
                 if is_first && self.is_still() {
-                    self.clusters.take_all_back();
                     return Some(Outcome::Stuck(self.describe_stuck(self.standstill.cycle())));
                 }
             }
@@ -145,7 +143,6 @@ impl Nic {
     /// Says how a run ends that a core, a block of hardware or a standstill ends.
     #[cold]
     fn end_early(&mut self) -> Outcome {
-        self.clusters.take_all_back();
         if self.shared.hardware.has_failed() {
             return Outcome::Idle; // who runs it asks why
         }
@@ -197,10 +194,6 @@ impl Nic {
     fn next_step(&mut self, until: u64) -> Option<Step> {
         if self.shared.hardware.is_some() {
             self.clock_hardware(until);
-        } else {
-            let limit = self.shared.machine.protection.no_progress_cycles;
-            let still = if limit > 0 { self.shared.last_progress + limit } else { u64::MAX };
-            self.clusters.pass_lines(&mut self.shared, until.min(still));
         }
         // No lane is due before now, and in the same cycle events go first.
         if let Some((cluster, lane)) = self.clusters.next_lane()
@@ -229,7 +222,6 @@ impl Nic {
     }
 
     fn end_of_run(&mut self) -> Outcome {
-        self.clusters.take_all_back();
         if self.is_quiet() || self.clusters.ended {
             if self.inside() > 0 {
                 return Outcome::Stuck(self.describe_stuck(self.shared.wheel.now()));

@@ -141,7 +141,6 @@ impl Nic {
             shared: Shared {
                 clock: Clock::from_hz(machine.clock.frequency_mhz * 1_000_000),
                 wheel: Wheel::new(),
-                horizon: 0,
                 epoch: 0,
                 alarms: 0,
                 last_progress: 0,

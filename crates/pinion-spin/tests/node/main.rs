@@ -16,7 +16,7 @@ mod harness;
 mod hostile;
 mod instructions;
 mod limits;
-mod onward;
+mod lines;
 mod order;
 mod overrides;
 mod registers;

@@ -43,8 +43,6 @@ pub struct Core {
     pub pending: Option<Access<u32>>,
     /// What it waits for.
     pub waiting: Waiting,
-    /// Whether it has [run on](super::onward) past where the machine is.
-    pub is_onward: bool,
     /// Number of its stops: events for an earlier one are stale.
     pub generation: u32,
     /// Cycle at which its pending access was first due.
@@ -78,7 +76,6 @@ impl Core {
             index,
             pending: None,
             waiting: Waiting::Nothing,
-            is_onward: false,
             generation: 0,
             since: 0,
             arrives: None,

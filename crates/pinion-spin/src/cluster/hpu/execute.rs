@@ -11,7 +11,6 @@
 
 use pinion_cores::pulp::NO_REGISTER;
 use pinion_cores::pulp::code::Code;
-use pinion_cores::pulp::onward::fetch_unnoticed;
 use pinion_cores::pulp::prefetch_buffer::Arrival;
 use pinion_instruction_cache::InstructionPort;
 use pinion_isa::{Access, Cause, Exception, MemoryKind, Outcome, Privilege};
@@ -35,11 +34,7 @@ impl Clusters {
         now: u64,
         listener: &mut dyn Listener,
     ) {
-        if self.cores[id].is_onward {
-            return self.pass_line(shared, id, listener);
-        }
-        let mut fetched = false;
-        let time = match self.due_access(shared, id, now, &mut fetched, listener) {
+        let time = match self.due_access(shared, id, now, listener) {
             Ok(access) => {
                 let since = self.cores[id].since;
                 let register = self.near.driver_register(&access);
@@ -62,16 +57,12 @@ impl Clusters {
             Err(time) => time,
         };
         if self.cores[id].waiting != Waiting::Ever {
-            let yielded = self.advance(shared, id, time, listener);
-            // Whoever comes from one line to the next like this may go on for long.
-            if fetched && let Some(time) = yielded {
-                self.run_onward(shared, id, time);
-            }
+            self.advance(shared, id, time, listener);
         }
     }
 
     /// Gives the access that a core is to perform in its turn: the one that it waited with, or its next
-    /// instruction's. Writes to `fetched` whether it came to a line that the cache has.
+    /// instruction's.
     ///
     /// # Errors
     /// The cycle of its next instruction, if there is none to perform.
@@ -81,7 +72,6 @@ impl Clusters {
         shared: &mut Shared,
         id: usize,
         now: u64,
-        fetched: &mut bool,
         listener: &mut dyn Listener,
     ) -> Result<Access<u32>, u64> {
         let core = &mut self.cores[id];
@@ -95,7 +85,7 @@ impl Clusters {
             });
         };
         if !core.model.buffer.covers(core.model.hart.pc) {
-            return Err(self.fetch(shared, id, now, fetched));
+            return Err(self.fetch(shared, id, now));
         }
         if !self.costs.accesses(instruction.class) {
             return Err(now); // it only yielded
@@ -174,10 +164,6 @@ impl Clusters {
         let Some(instruction) = self.program.get(pc) else { return };
         let pc = pc + u32::from(instruction.length);
         let behind = Arrival { pc, time: now + 1, left: now, jumped: false };
-        let cluster = core.cluster;
-        if core.model.buffer.looks_ahead(&behind, &self.each[cluster as usize].cache) {
-            self.take_cluster_back(cluster, now);
-        }
         let (core, program, mut port) = self.instruction_port(id, now);
         core.model.buffer.look_ahead(&behind, program, &mut port);
         self.ask_for_line(shared, id, now);
@@ -198,7 +184,6 @@ impl Clusters {
         if !core.model.buffer.expects_line() {
             return;
         }
-        self.take_cluster_back(core.cluster, now);
         let (core, _, mut port) = self.instruction_port(id, now);
         if let Some(again) = core.model.buffer.ask_again(now, &mut port) {
             core.line_due = again;
@@ -206,17 +191,8 @@ impl Clusters {
         }
     }
 
-    /// Brings a core the instruction it goes to; gives the cycle from which it can execute it. Writes to
-    /// `unnoticed` whether nobody noticed.
-    fn fetch(&mut self, shared: &mut Shared, id: usize, time: u64, unnoticed: &mut bool) -> u64 {
-        let core = &mut self.cores[id];
-        let cluster = core.cluster;
-        let cache = &self.each[cluster as usize].cache;
-        if let Some(start) = fetch_unnoticed(&mut core.model, &self.program, cache, time) {
-            *unnoticed = true;
-            return start;
-        }
-        self.take_cluster_back(cluster, time);
+    /// Brings a core the instruction it goes to; gives the cycle from which it can execute it.
+    fn fetch(&mut self, shared: &mut Shared, id: usize, time: u64) -> u64 {
         let (core, program, mut port) = self.instruction_port(id, time);
         let arrival = core.model.arrival(time);
         let fetched = core.model.buffer.fetch(&arrival, program, &mut port);

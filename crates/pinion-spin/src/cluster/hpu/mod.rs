@@ -4,7 +4,6 @@ pub mod core;
 pub mod driver;
 pub mod execute;
 pub mod fault;
-pub mod onward;
 pub mod permissions;
 pub mod port;
 pub mod trace;

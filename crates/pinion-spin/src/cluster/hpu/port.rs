@@ -99,11 +99,6 @@ impl HeldLines for Port<'_> {
     }
 
     #[inline]
-    fn is_settled(&self, now: u64) -> bool {
-        self.cache.is_settled(now)
-    }
-
-    #[inline]
     fn gives(&self, line: u32, from: u64) -> Option<u64> {
         self.cache.gives(line, from)
     }

@@ -190,7 +190,6 @@ impl Clusters {
             return;
         }
         driver.alarm = None;
-        self.take_back(id);
         if self.has_no_task(shared, id) {
             return self.call_back(shared, now, id);
         }
@@ -254,7 +253,6 @@ impl Clusters {
 
     /// Stops a core in what it does, whatever it waits for.
     pub fn stop_core(&mut self, id: usize) {
-        self.take_back(id);
         self.leave_lane(id);
         let core = &mut self.cores[id];
         (core.pending, core.arrives, core.turn) = (None, None, None);
