@@ -159,8 +159,29 @@ impl Graph {
             {
                 self.constant(0, width)
             }
+            (None, Binary::Add | Binary::Subtract) => {
+                let sum = self.sum(operator, one, other, all);
+                sum.unwrap_or_else(|| self.number(Kind::Binary(operator, one, other), width))
+            }
             (None, _) => self.number(Kind::Binary(operator, one, other), width),
         }
+    }
+
+    /// Adds a constant to a sum of which one part is constant already, or takes one off.
+    fn sum(&mut self, operator: Binary, of: NodeId, other: NodeId, all: u128) -> Option<NodeId> {
+        let width = self.width(of);
+        let signed = |operator, number: u128| match operator {
+            Binary::Subtract => number.wrapping_neg() & all,
+            _ => number,
+        };
+        let more = signed(operator, self.as_constant(other)?);
+        let Kind::Binary(inner @ (Binary::Add | Binary::Subtract), one, known) = self.get(of).kind
+        else {
+            return None;
+        };
+        let known = signed(inner, self.as_constant(known)?);
+        let sum = self.constant(known.wrapping_add(more) & all, width);
+        Some(self.binary(Binary::Add, one, sum, width))
     }
 
     /// Folds an operator with a constant as one of its operands.

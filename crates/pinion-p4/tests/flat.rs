@@ -431,4 +431,12 @@ fn what_the_nic_says_of_a_packet_is_sent_as_it_is() {
         let programs = Pipelines::shipped(name).unwrap_or_else(|(_, why)| panic!("{why}"));
         assert_eq!(programs.egress.flat.sends_record(), bytes, "{name}");
     }
+    // Homa asks about data; what it answers it sends as the NIC says it.
+    let homa = Pipelines::shipped("homa").unwrap_or_else(|(_, why)| panic!("{why}"));
+    let sends = |flags: u8| {
+        let mut headers = [0; 64];
+        headers[34] = flags;
+        homa.egress.flat.sends_this(&headers)
+    };
+    assert_eq!([1, 2, 8, 4].map(sends), [false, true, true, true]);
 }

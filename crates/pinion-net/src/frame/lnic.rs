@@ -175,25 +175,32 @@ impl Header {
     /// any frame has, the IPv4 header's length field ends at its largest value.
     pub fn write(&self, payload_bytes: usize) -> [u8; LNIC_HEADER_BYTES] {
         let ip_bytes = LNIC_HEADER_BYTES - ETHERNET_HEADER_BYTES + payload_bytes;
-        let mut head = self.lay_out(u16::try_from(ip_bytes).unwrap_or(u16::MAX));
-        if self.protocol == HOMA_PROTOCOL {
-            head.copy_within(44..49, 45);
-            head[44] = self.grant_priority;
+        let ip_bytes = u16::try_from(ip_bytes).unwrap_or(u16::MAX);
+        let (protocol, tos, answers) = (self.protocol, self.tos, self.answers);
+        match protocol == HOMA_PROTOCOL {
+            false => self.lay_out::<false>(ip_bytes, protocol, tos, answers),
+            true => self.lay_out::<true>(ip_bytes, protocol, tos, answers),
         }
-        head
     }
 
-    /// Writes the headers of a frame as NDP has them, whatever its protocol; `ip_bytes` is the length that IPv4's
-    /// header gives.
+    /// Writes the headers of a frame as NDP has them, or as Homa has, with a protocol, a type of service and an
+    /// answered use of its id that need not be its own; `ip_bytes` is the length that IPv4's header gives.
     #[inline]
-    pub fn lay_out(&self, ip_bytes: u16) -> [u8; LNIC_HEADER_BYTES] {
+    pub fn lay_out<const IS_HOMA: bool>(
+        &self,
+        ip_bytes: u16,
+        protocol: u8,
+        tos: u8,
+        answers: u16,
+    ) -> [u8; LNIC_HEADER_BYTES] {
+        let homa = usize::from(IS_HOMA);
         let mut head = [0; LNIC_HEADER_BYTES];
         let mut put = |at: usize, bytes: &[u8]| head[at..at + bytes.len()].copy_from_slice(bytes);
         put(0, &self.dst_mac);
         put(6, &self.src_mac);
-        put(12, &[0x08, 0x00, 0x45, self.tos]);
+        put(12, &[0x08, 0x00, 0x45, tos]);
         put(16, &ip_bytes.to_be_bytes());
-        put(18, &[0, 1, 0, 0, 64, self.protocol, 0, 0]);
+        put(18, &[0, 1, 0, 0, 64, protocol, 0, 0]);
         put(26, &self.src_ip.to_be_bytes());
         put(30, &self.dst_ip.to_be_bytes());
         put(ETHERNET_HEADER_BYTES + IPV4_HEADER_BYTES, &[self.flags.0]);
@@ -202,10 +209,13 @@ impl Header {
         put(39, &self.msg_len.to_be_bytes());
         put(41, &[self.pkt_offset]);
         put(42, &self.pull_offset.to_be_bytes());
-        put(44, &self.tx_msg_id.to_be_bytes());
-        put(46, &self.buf_ptr.to_be_bytes());
-        put(48, &[self.buf_size_class]);
-        put(LNIC_HEADER_BYTES - 2, &self.answers.to_be_bytes());
+        if IS_HOMA {
+            put(44, &[self.grant_priority]);
+        }
+        put(44 + homa, &self.tx_msg_id.to_be_bytes());
+        put(46 + homa, &self.buf_ptr.to_be_bytes());
+        put(48 + homa, &[self.buf_size_class]);
+        put(LNIC_HEADER_BYTES - 2, &answers.to_be_bytes());
         head
     }
 

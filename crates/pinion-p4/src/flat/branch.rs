@@ -73,6 +73,8 @@ pub(super) fn land(ops: &mut [Op], jump: usize) {
         | Op::JumpIfByteAny { to, .. }
         | Op::JumpIfEqual { to, .. }
         | Op::JumpUnlessEqual { to, .. }
+        | Op::JumpIfLess { to, .. }
+        | Op::JumpIfLessEqual { to, .. }
         | Op::JumpUnlessFrame { to, .. } => *to = here,
         _ => unreachable!("only jumps are kept to be landed"),
     }
@@ -211,6 +213,27 @@ impl<'p> Compiler<'p> {
             return match if_equal {
                 true => Op::JumpIfEqual { one, other, to: 0 },
                 false => Op::JumpUnlessEqual { one, other, to: 0 },
+            };
+        }
+        if let Kind::Binary(operator @ (Binary::Less | Binary::LessEqual), one, other) =
+            self.graph.get(node).kind
+            && self.graph.width(one) <= 64
+            && !state.placed.contains_key(&node)
+        {
+            let (one, other) = (self.place(state, one), self.place(state, other));
+            return match (operator == Binary::Less, wanted) {
+                (true, true) => Op::JumpIfLessEqual { one: other, other: one, to: 0 },
+                (true, false) => Op::JumpIfLess { one, other, to: 0 },
+                (false, true) => Op::JumpIfLess { one: other, other: one, to: 0 },
+                (false, false) => Op::JumpIfLessEqual { one, other, to: 0 },
+            };
+        }
+        if self.graph.width(node) == 1
+            && let Some((at, mask)) = self.in_byte(state, node, 1)
+        {
+            return match wanted {
+                true => Op::JumpIfByteClear { at, mask, to: 0 },
+                false => Op::JumpIfByteAny { at, mask, to: 0 },
             };
         }
         let condition = self.place(state, node);

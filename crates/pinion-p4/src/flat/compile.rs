@@ -6,12 +6,13 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::branch::Asked;
+use super::reads::Reads;
 use super::{Flat, Interface, Op, Register, Site};
 use crate::graph::{Graph, Kind, NodeId};
 use crate::program::{Program, Slot, Step, StepKind, Value, ValueKind, visit};
 
 /// Places where ways may part for good.
-const MOST_SPLITS: u32 = 48;
+const MOST_SPLITS: u32 = 256;
 /// Bits of the first byte that a control asks about, of which a table is made: fewer are asked one by one, more
 /// would make too many ways.
 const LEAST_ASKED: usize = 2;
@@ -99,6 +100,7 @@ pub(super) struct Compiler<'p> {
     pub(super) wanted: HashSet<NodeId>,
     /// By site: the values of its answer.
     answers: Vec<Vec<NodeId>>,
+    pub(super) reads: Reads,
     pub(super) splits: u32,
     /// How many ways that must meet again are under way.
     pub(super) meetings: u32,
@@ -160,6 +162,7 @@ impl<'p> Compiler<'p> {
             flags: HashMap::new(),
             wanted: HashSet::new(),
             answers: Vec::new(),
+            reads: Reads::of(program, interface),
             splits,
             meetings: 0,
             unique: 0,

@@ -44,6 +44,14 @@ impl Flat {
         })
     }
 
+    /// Gives what this byte is in all packets that the parser takes, if [it is a line](Self::is_line) and compares it.
+    pub fn byte_of_line(&self, byte: usize) -> Option<u8> {
+        self.line.as_ref()?.checks.iter().find_map(|(at, mask, key)| {
+            let place = byte.checked_sub(usize::from(*at)).filter(|place| *place < 8)?;
+            (mask.to_be_bytes()[place] == u8::MAX).then(|| key.to_be_bytes()[place])
+        })
+    }
+
     fn line_of(&self) -> Option<Line> {
         let last = self.fewest_bytes.checked_sub(8)?;
         // Eight bytes that every packet has, and how many bits are behind those that are wanted.

@@ -13,6 +13,7 @@ mod headers;
 mod line;
 mod parser;
 mod place;
+mod reads;
 mod run;
 mod send;
 mod ways;
@@ -151,6 +152,16 @@ enum Op {
         to: u16,
     },
     JumpUnlessEqual {
+        one: Register,
+        other: Register,
+        to: u16,
+    },
+    JumpIfLess {
+        one: Register,
+        other: Register,
+        to: u16,
+    },
+    JumpIfLessEqual {
         one: Register,
         other: Register,
         to: u16,

@@ -276,6 +276,22 @@ impl<'p> Compiler<'p> {
             self.load(state, Operand { register: to, width }, at);
             return to;
         }
+        // The low bits of a sum are the sum of its parts' low bits.
+        if let Kind::Slice(sum, 0) = kind
+            && let Kind::Binary(operator @ (Binary::Add | Binary::Subtract), one, other) =
+                self.graph.get(sum).kind
+            && !state.placed.contains_key(&sum)
+            && self.graph.width(one) <= 64
+        {
+            let [one, other] = [one, other].map(|part| self.operand(state, part).register);
+            let to = to.unwrap_or_else(|| self.fresh(state, width));
+            let width = width as u8;
+            self.ops.push(match operator {
+                Binary::Add => Op::Add { to, one, other, width },
+                _ => Op::Subtract { to, one, other, width },
+            });
+            return to;
+        }
         let of: Vec<Operand> = match kind {
             Kind::Unary(_, of) | Kind::Slice(of, _) | Kind::Resize(of) => vec![of],
             Kind::Binary(_, one, other) | Kind::Join(one, other) | Kind::SetBits(one, other, _) => {

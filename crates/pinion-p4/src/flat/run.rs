@@ -212,6 +212,16 @@ impl Packet {
                         jump!(to);
                     }
                 }
+                Op::JumpIfLess { one, other, to } => {
+                    if word!(one) < word!(other) {
+                        jump!(to);
+                    }
+                }
+                Op::JumpIfLessEqual { one, other, to } => {
+                    if word!(one) <= word!(other) {
+                        jump!(to);
+                    }
+                }
                 Op::JumpIfFrameClear { at: from, mask, to } => {
                     if load::<8>(bytes, base + usize::from(from)) & word!(mask) == 0 {
                         jump!(to);

@@ -22,10 +22,15 @@ pub(super) struct Plan {
     pub(super) puts: Vec<Put>,
     /// Constant bytes and same ones again, if all fit into a row of a fixed length.
     pub(super) short: Option<Short>,
+    /// The record is sent as it is.
+    pub(super) is_record: bool,
 }
 
 /// Bytes of headers that are filled at once, with eight to spare.
 const SHORT_BYTES: usize = 80;
+
+/// Bytes of the headers of most transports.
+const USUAL_BYTES: usize = 64;
 
 /// What [`Plan`] says of every byte, in rows of a fixed length.
 #[derive(Clone, Debug)]
@@ -37,6 +42,11 @@ pub(super) struct Short {
 impl Plan {
     /// Makes the rows of a fixed length.
     pub(super) fn shorten(&mut self) {
+        let is_same = |byte: usize| {
+            self.same.get(byte / 8).is_some_and(|word| word.to_ne_bytes()[byte % 8] == u8::MAX)
+        };
+        self.is_record =
+            self.copies.is_empty() && self.puts.is_empty() && (0..self.length).all(is_same);
         let mut short = Short { bytes: [0; SHORT_BYTES], same: [0; SHORT_BYTES / 8] };
         let (Some(bytes), Some(same)) =
             (short.bytes.get_mut(..self.bytes.len()), short.same.get_mut(..self.same.len()))
@@ -46,14 +56,6 @@ impl Plan {
         bytes.copy_from_slice(&self.bytes);
         same.copy_from_slice(&self.same);
         self.short = Some(short);
-    }
-
-    /// Tells whether the record is sent as it is.
-    fn is_record(&self) -> bool {
-        let is_same = |byte: usize| {
-            self.same.get(byte / 8).is_some_and(|word| word.to_ne_bytes()[byte % 8] == u8::MAX)
-        };
-        self.copies.is_empty() && self.puts.is_empty() && (0..self.length).all(is_same)
     }
 }
 
@@ -103,6 +105,10 @@ impl Put {
 #[inline(never)]
 pub(super) fn send(flat: &Flat, plan: u16, record: &[u8], words: &Words, out: &mut Vec<u8>) {
     let plan = &flat.plans[usize::from(plan)];
+    if plan.is_record && plan.length == USUAL_BYTES {
+        let bytes: Option<&[u8; USUAL_BYTES]> = record.first_chunk();
+        return out.extend_from_slice(bytes.map_or(&[][..], |bytes| bytes));
+    }
     let start = out.len();
     let finish = |area: &mut [u8]| {
         plan.copy_fields(area, record);
@@ -170,12 +176,22 @@ impl Put {
     }
 }
 
-/// Headers that one of two plans sends.
+/// Headers that one of two plans sends. A way that does more than that is none, and a row of operations.
 #[derive(Clone, Debug)]
 pub(super) struct Sending {
     /// A byte of the record and bits in it: if one of them is set, the first way is taken.
     test: (u16, u8),
-    ways: [Way; 2],
+    ways: [Option<Way>; 2],
+}
+
+impl Sending {
+    /// Gives the way that a record goes.
+    #[inline]
+    fn way(&self, record: &[u8]) -> Option<&Way> {
+        let (at, bits) = self.test;
+        let is_first = record.get(usize::from(at)).is_some_and(|byte| byte & bits != 0);
+        self.ways[usize::from(!is_first)].as_ref()
+    }
 }
 
 /// A plan, and what is put into its headers besides.
@@ -183,6 +199,8 @@ pub(super) struct Sending {
 struct Way {
     plan: u16,
     sums: Vec<Sum>,
+    /// So many bytes of the record are sent as they are, and nothing else.
+    as_it_is: Option<usize>,
 }
 
 /// Two bytes of the record and a number, which are put into the headers.
@@ -198,10 +216,9 @@ impl Flat {
     /// Appends the headers of a packet to `out` and tells that it has, if the program is as simple as that.
     #[inline]
     pub fn send(&self, record: &[u8; SHORT_BYTES], out: &mut Vec<u8>) -> bool {
-        let Some(sending) = &self.sending else { return false };
-        let (at, bits) = sending.test;
-        let is_first = record.get(usize::from(at)).is_some_and(|byte| byte & bits != 0);
-        let way = &sending.ways[usize::from(!is_first)];
+        let Some(way) = self.sending.as_ref().and_then(|sending| sending.way(record)) else {
+            return false;
+        };
         let plan = &self.plans[usize::from(way.plan)];
         let Some(short) = &plan.short else { return false };
         let start = out.len();
@@ -222,10 +239,16 @@ impl Flat {
 
     /// Gives the bytes of the record that are sent as they are, if the program does nothing else.
     pub fn sends_record(&self) -> Option<usize> {
-        let ways = &self.sending.as_ref()?.ways;
-        let plans = ways.each_ref().map(|way| &self.plans[usize::from(way.plan)]);
-        let length = plans[0].length;
-        plans.iter().all(|plan| plan.is_record() && plan.length == length).then_some(length)
+        let [one, other] = &self.sending.as_ref()?.ways;
+        let length = one.as_ref()?.as_it_is;
+        length.filter(|_| other.as_ref().is_some_and(|other| other.as_it_is == length))
+    }
+
+    /// Tells whether the program sends this record, as many bytes as there are, as it is.
+    #[inline]
+    pub fn sends_this(&self, record: &[u8]) -> bool {
+        let way = self.sending.as_ref().and_then(|sending| sending.way(record));
+        way.is_some_and(|way| way.as_it_is == Some(record.len()))
     }
 
     /// Finds out whether the program is as simple as that.
@@ -236,11 +259,11 @@ impl Flat {
     fn sending_of(&self) -> Option<Sending> {
         let way = |from: u16| self.way_of(from.into());
         let (test, ways) = match *self.control.first()? {
-            Op::JumpIfByteClear { at, mask, to } => ((at, mask), [way(1)?, way(to)?]),
-            Op::JumpIfByteAny { at, mask, to } => ((at, mask), [way(to)?, way(1)?]),
-            _ => ((0, 0), [way(0)?, way(0)?]),
+            Op::JumpIfByteClear { at, mask, to } => ((at, mask), [way(1), way(to)]),
+            Op::JumpIfByteAny { at, mask, to } => ((at, mask), [way(to), way(1)]),
+            _ => ((0, 0), [way(0), way(0)]),
         };
-        Some(Sending { test, ways })
+        ways.iter().any(Option::is_some).then_some(Sending { test, ways })
     }
 
     /// Follows operations that load two bytes, add a number to them, and send.
@@ -275,7 +298,9 @@ impl Flat {
                         known.map(|(_, from, number, width)| Sum { from, number, width, put: *put })
                     };
                     let sums = of.puts.iter().map(sum).collect::<Option<_>>()?;
-                    return matches!(ops.next()?, Op::Accept).then_some(Way { plan, sums });
+                    let as_it_is = of.is_record.then_some(of.length);
+                    let way = Way { plan, sums, as_it_is };
+                    return matches!(ops.next()?, Op::Accept).then_some(way);
                 }
                 _ => return None,
             }

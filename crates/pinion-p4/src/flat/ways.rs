@@ -32,7 +32,15 @@ enum Fork<'p> {
     Emit(u32),
 }
 
-impl Fork<'_> {
+impl<'p> Fork<'p> {
+    /// Gives the steps of both ways.
+    fn steps(&self) -> [&'p [Step]; 2] {
+        match self {
+            Self::If(_, then, otherwise) => [then, otherwise],
+            Self::Emit(_) => [&[], &[]],
+        }
+    }
+
     /// Lists the places that either way writes.
     fn written(&self, program: &Program) -> Vec<Slot> {
         match self {
@@ -217,6 +225,9 @@ impl<'p> Compiler<'p> {
         let mut met = exits.met(&state);
         met.next = state.next.max(other.next);
         let mut written = fork.written(self.program);
+        if self.block == Block::Control {
+            written.retain(|slot| self.reads.is_read_behind(*slot, fork.steps()));
+        }
         let flags = written.iter().filter_map(|slot| Some(*self.flags.get(slot)? as Slot));
         let flags: Vec<Slot> = flags.collect();
         written.extend(flags);

@@ -1,6 +1,7 @@
 //! Units as a place of a program asks them. In: a unit, whose fields are those of a request and an answer. Out: the
 //! same with the registers in which these fields stand.
 
+use super::pending::Current;
 use super::unit::{Answer, Lookup, Place, Unit};
 use crate::flat::{Flat, Register, Site};
 
@@ -16,10 +17,19 @@ impl Unit {
     pub fn at(&self, site: &Site, zero: Register) -> Self {
         let mut unit = self.clone();
         let own = self.own_fields();
-        let knows_all =
-            own.iter().all(|(place, _)| place.is_none_or(|at| site.request[at].is_none()));
+        let packet = match self {
+            Self::Control { fields, .. } => fields.pkt_offset,
+            _ => None,
+        };
+        // What is kept of a message has nothing that the program's type lacks.
+        let may_lack = !matches!(self, Self::Current(_));
+        let knows_all = own
+            .iter()
+            .filter(|(place, _)| place.is_none() || *place != packet)
+            .all(|(place, _)| place.map_or(may_lack, |at| site.request[at].is_none()));
         if let Self::Lookup(Lookup { is_known, .. })
-        | Self::Control { fields: Answer { is_known, .. }, .. } = &mut unit
+        | Self::Control { fields: Answer { is_known, .. }, .. }
+        | Self::Current(Current { is_known, .. }) = &mut unit
         {
             *is_known = knows_all;
         }

@@ -64,10 +64,37 @@ pub const RECORD_CREDIT: usize = 64;
 pub const RECORD_GENERATION: usize = 66;
 /// Where the record says how many bytes are behind the headers.
 pub const RECORD_PAYLOAD: usize = 68;
-/// Where the record says which priority a grant gives.
+/// Where the record says which priority a grant gives, if frames are laid out as NDP's.
 pub const RECORD_RANK: usize = 72;
 
-/// Names in `full_egress_metadata_t` and what they mean: the bit of the record.
+/// How the NIC's own transports lay out their headers (`Header::write`): Homa has the priority that a grant gives
+/// behind the grant's offset, and what is behind it a byte later.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Layout {
+    /// NDP's.
+    #[default]
+    Ndp,
+    /// Homa's.
+    Homa,
+}
+
+/// Where Homa's frames say which priority a grant gives.
+const HOMA_PRIORITY: u32 = 44;
+/// The first byte that Homa's frames have later than NDP's, and the first of those that are the same again.
+const SHIFTED: std::ops::Range<u32> = 44..49;
+
+impl Layout {
+    /// Gives the bit of the egress program's record for one of [`EGRESS`].
+    pub(super) fn bit(self, bit: u32) -> u32 {
+        match self {
+            Self::Homa if SHIFTED.contains(&(bit / 8)) => bit + 8,
+            Self::Homa if bit == 8 * RECORD_RANK as u32 => 8 * HOMA_PRIORITY,
+            _ => bit,
+        }
+    }
+}
+
+/// Names in `full_egress_metadata_t` and what they mean: the bit of the record, of NDP's frames.
 pub(super) const EGRESS: [(&str, u32); 20] = [
     ("params.switch_mac_addr", 0),
     ("params.nic_mac_addr", 8 * 6),
@@ -99,7 +126,7 @@ const IS_DATA: u32 = 8 * 35 - 1;
 /// Lists what the egress program's record says as frames of the NIC's own transports do (`Header::write`), beside
 /// fields: what never changes, the length that IPv4 gives, and where NDP has what `credit` and
 /// `generation` say. `protocol` is the program's own.
-pub(super) fn said(protocol: u8) -> Vec<Said> {
+pub(super) fn said(protocol: u8, layout: Layout) -> Vec<Said> {
     let mut said = Vec::new();
     let mut say = |byte: u32, bytes: u32, value, when| {
         said.push(Said { bit: 8 * byte, width: 8 * bytes, value, when });
@@ -113,7 +140,7 @@ pub(super) fn said(protocol: u8) -> Vec<Said> {
     for (byte, value) in (18..).zip([0, 1, 0, 0, 64, protocol, 0, 0]) {
         say(byte, 1, SaidValue::Number(value.into()), None);
     }
-    for byte in 49..62 {
+    for byte in layout.bit(8 * (SHIFTED.end - 1)) / 8 + 1..62 {
         say(byte, 1, SaidValue::Number(0), None);
     }
     let (credit, generation) = (8 * RECORD_CREDIT as u32, 8 * RECORD_GENERATION as u32);
@@ -147,10 +174,15 @@ impl SeenBytes {
         at.is_some()
     }
 
-    /// Tells whether all fields stand where the NIC's own transports have them.
-    pub(super) fn is_published(&self) -> bool {
-        let own = [34, 35, 37, 39, 41, 42, u16::MAX, 44, 46, 48, 62];
-        self.0 == own
+    /// Tells as which of the NIC's own transports the program has its headers, if all fields stand as there.
+    pub(super) fn layout(&self) -> Option<Layout> {
+        const NDP: [u16; 11] = [34, 35, 37, 39, 41, 42, u16::MAX, 44, 46, 48, 62];
+        const HOMA: [u16; 11] = [34, 35, 37, 39, 41, 42, HOMA_PRIORITY as u16, 45, 47, 49, 62];
+        match self.0 {
+            NDP => Some(Layout::Ndp),
+            HOMA => Some(Layout::Homa),
+            _ => None,
+        }
     }
 
     /// Reads a field of one byte.

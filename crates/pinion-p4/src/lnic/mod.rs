@@ -28,7 +28,7 @@ use alone::Told;
 use bind::Units;
 use bound::at_sites;
 use event::Handler;
-use fields::{EGRESS, Parameters, RECORD_BYTES, SEEN, Seen, SeenBytes, parameters, said};
+use fields::{EGRESS, Layout, Parameters, RECORD_BYTES, SEEN, Seen, SeenBytes, parameters, said};
 use places::Head;
 use unit::{Unit, normal};
 
@@ -65,8 +65,8 @@ pub struct Ingress {
     pub tables: Vec<Arc<TableShape>>,
     /// Fields that others look at, where they are the same bytes of every frame.
     pub bytes: SeenBytes,
-    /// These are where the NIC's own transports have them, all of them.
-    pub is_published: bool,
+    /// These are where one of the NIC's own transports has them, all of them.
+    pub layout: Option<Layout>,
     /// Fields that others look at, of the rest.
     pub seen: Vec<(Seen, Register)>,
     /// Bytes of the shortest headers that the parser takes.
@@ -95,6 +95,9 @@ pub struct Egress {
     pub header_bytes: usize,
     /// The IPv4 protocol that it writes.
     pub protocol: u8,
+    /// How the record is laid out that it is given: as its frames are, if these are those of a transport of the
+    /// NIC's own.
+    pub layout: Layout,
     /// `meta.meta.window`, if it sets that.
     pub window: Option<Register>,
     /// Its register arrays.
@@ -336,7 +339,7 @@ impl Ingress {
             handlers,
             arrays: bound.arrays.len(),
             tables: bound.tables,
-            is_published: bytes.is_published() && parsed.is_empty(),
+            layout: bytes.layout().filter(|_| parsed.is_empty()),
             bytes,
             seen: parsed
                 .into_iter()
@@ -407,12 +410,14 @@ impl Egress {
             return Err(format!("{name}: {problem}; the NIC needs headers of one length"));
         }
         let inputs = parameters(program);
-        let told = EGRESS
-            .iter()
-            .filter_map(|(name, bit)| Some((program.find(&format!("meta.{name}"))?, *bit)));
+        let layout = sent_layout(program);
+        let told = EGRESS.iter().filter_map(|(name, bit)| {
+            Some((program.find(&format!("meta.{name}"))?, layout.bit(*bit)))
+        });
         let fields: Vec<(Slot, u32)> = told.collect();
         let window = alone::written(program, "meta.meta.window");
-        let at = program_slot_at(program, PROTOCOL_OFFSET);
+        let sent = places::sent(program);
+        let at = sent.iter().find(|(_, bit)| *bit == 8 * PROTOCOL_OFFSET as u32).map(|it| it.0);
         let protocol = protocol_fields.iter().find(|(slot, _)| Some(*slot) == at);
         let protocol = protocol.map_or(0, |(_, value)| *value);
         let interface = Interface {
@@ -420,7 +425,7 @@ impl Egress {
             decided: window.as_slice(),
             fields: &fields,
             record_bytes: RECORD_BYTES as u32,
-            said: &said(protocol),
+            said: &said(protocol, layout),
             deparses: true,
             ..Interface::default()
         };
@@ -429,6 +434,7 @@ impl Egress {
             parameters: Parameters::of(program, &flat),
             header_bytes,
             protocol,
+            layout,
             window: window.and_then(|slot| flat.decided(slot)),
             watched,
             text: read.sources.merged(),
@@ -470,19 +476,12 @@ fn seen_fields(program: &Program) -> Vec<(Seen, Slot)> {
     seen
 }
 
-/// Finds the field that is sent at this byte of the frame.
-fn program_slot_at(program: &Program, byte: usize) -> Option<u32> {
-    let (mut at, mut found) = (0, None);
-    visit(&program.deparser, &mut |step| {
-        if let StepKind::Emit(number, _) = step.kind {
-            let header = &program.headers[number as usize];
-            for slot in header.first..header.first + header.fields {
-                if at == 8 * byte {
-                    found = Some(slot);
-                }
-                at += program.slots[slot as usize].width as usize;
-            }
-        }
-    });
-    found
+/// Finds out as which of the NIC's own transports an egress program lays out its frames; as NDP, if as none.
+fn sent_layout(program: &Program) -> Layout {
+    let (places, mut bytes) = (places::sent(program), SeenBytes::default());
+    for (field, slot) in seen_fields(program) {
+        let place = places.iter().find(|(sent, _)| *sent == slot);
+        bytes.note(field, place.map(|(_, bit)| *bit), program.slots[slot as usize].width);
+    }
+    bytes.layout().unwrap_or_default()
 }

@@ -5,10 +5,11 @@
 //! In: what a program says of the packet at hand. Out: the message that may be granted next, and what is
 //! kept of it. Entries are found by the number that reassembly gives a message.
 
+use super::fields::Seen;
 use super::unit::Place;
 
 /// Names of what is kept of a message, without capitals and underscores.
-pub(super) const KEPT: [&str; 9] = [
+pub const KEPT: [&str; 9] = [
     "srcip",
     "srccontext",
     "dstcontext",
@@ -19,6 +20,22 @@ pub(super) const KEPT: [&str; 9] = [
     "ackno",
     "generation",
 ];
+
+/// What of that a frame says, as [`Unit::own_fields`](super::unit::Unit::own_fields) tells it.
+const OWN: [Option<Option<Seen>>; KEPT.len()] = [
+    Some(None),
+    Some(Some(Seen::SrcContext)),
+    Some(Some(Seen::DstContext)),
+    Some(Some(Seen::TxMsgId)),
+    Some(Some(Seen::MsgLen)),
+    Some(Some(Seen::BufPtr)),
+    Some(Some(Seen::BufSizeClass)),
+    None,
+    Some(Some(Seen::PullOffset)),
+];
+
+/// Place of `ackNo` in [`KEPT`].
+pub(super) const ACK_NO: usize = 7;
 
 /// Fields by which a program says how far a message has got.
 #[derive(Clone, Copy, Debug)]
@@ -38,10 +55,14 @@ pub struct Current {
     pub index: Place,
     /// `is_new_msg`.
     pub is_new: Place,
-    /// `opCode`; programs without it count every packet.
+    /// `opCode`.
     pub opcode: Place,
+    /// There is none, and every packet counts.
+    pub counts_all: bool,
     /// What is kept.
     pub kept: [Place; KEPT.len()],
+    /// All of that is what the frame at hand says, but for `ackNo`.
+    pub is_known: bool,
     /// What a new message begins with.
     pub progress: Progress,
     /// The answer.
@@ -60,6 +81,11 @@ impl Current {
         let mut fields = vec![&mut self.index, &mut self.is_new, &mut self.opcode];
         fields.extend(self.kept.iter_mut().chain(self.progress.fields_mut()));
         (fields, self.answer.fields_mut().into())
+    }
+
+    /// Lists fields of which a frame says the same.
+    pub(super) fn own_fields(&self) -> Vec<(Place, Option<Seen>)> {
+        self.kept.into_iter().zip(OWN).filter_map(|(place, own)| Some((place, own?))).collect()
     }
 }
 
@@ -141,23 +167,39 @@ impl Messages {
     }
 
     /// Does what a request to `curMsgReg` says, whose fields are asked for; gives what is granted, what may be,
-    /// and what has not come. There is no message behind the last, and of that all is 0.
-    pub fn change(&mut self, fields: &Current, field: &impl Fn(Place) -> u64) -> [u64; 3] {
+    /// and what has not come. There is no message behind the last, and of that all is 0. `own` is what the frame
+    /// at hand says of what is kept, where the request does not.
+    #[inline(never)]
+    pub fn change(
+        &mut self,
+        fields: &Current,
+        own: &[u64; KEPT.len()],
+        field: &impl Fn(Place) -> u64,
+    ) -> [u64; 3] {
         let Some(message) = self.entries.get_mut(field(fields.index) as usize) else {
             return [0; 3];
         };
-        let opcode = if fields.opcode.is_some() { field(fields.opcode) } else { u64::MAX };
+        let opcode = if fields.counts_all { u64::MAX } else { field(fields.opcode) };
+        let keep = |kept: &mut [u64; KEPT.len()]| {
+            *kept = *own;
+            match fields.is_known {
+                true => kept[ACK_NO] = field(fields.kept[ACK_NO]),
+                false => {
+                    for (kept, place) in kept.iter_mut().zip(fields.kept) {
+                        *kept = place.map_or(*kept, |_| field(place));
+                    }
+                }
+            }
+        };
         if field(fields.is_new) != 0 {
             let Progress { granted, grantable, remaining } = fields.progress;
-            *message = Message {
-                granted: field(granted),
-                grantable: field(grantable),
-                remaining: field(remaining),
-                kept: fields.kept.map(field),
-                ..Message::default()
-            };
+            message.granted = field(granted);
+            message.grantable = field(grantable);
+            message.remaining = field(remaining);
+            (message.may_get, message.rank) = (0, 0);
+            keep(&mut message.kept);
         } else if opcode != READ {
-            message.kept = fields.kept.map(field);
+            keep(&mut message.kept);
             if opcode != WRITE {
                 message.grantable = (message.grantable + 1).min(u16::MAX.into());
                 message.remaining = message.remaining.saturating_sub(1);
@@ -174,11 +216,14 @@ impl Messages {
             message.rank = field(fields.rank);
             message.may_get = field(fields.grantable);
             message.granted = field(fields.granted);
-            match (field(fields.is_removed) != 0, self.active.contains(&index)) {
-                (true, true) => self.forget(index),
-                (false, false) => self.active.push(index),
-                _ => {}
+            match field(fields.is_removed) != 0 {
+                true => self.forget(index),
+                false if !self.active.contains(&index) => self.active.push(index),
+                false => {}
             }
+        }
+        if self.active.is_empty() {
+            return [0; 4];
         }
         let rank = |index: u16| (self.entries[usize::from(index)].rank, index);
         let chosen = if field(fields.is_repeated) != 0 {
@@ -209,7 +254,9 @@ impl Messages {
 
     /// Takes a message out of the order: it was delivered, or given up.
     pub fn forget(&mut self, index: u16) {
-        self.active.retain(|active| *active != index);
+        if !self.active.is_empty() {
+            self.active.retain(|active| *active != index);
+        }
     }
 }
 

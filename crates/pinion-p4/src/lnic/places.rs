@@ -66,6 +66,21 @@ pub(super) fn places(program: &Program) -> Vec<Option<u32>> {
     all.unwrap_or_else(none)
 }
 
+/// Lists the fields that are sent, with the bit of the frame from which each is.
+pub(super) fn sent(program: &Program) -> Vec<(Slot, u32)> {
+    let (mut bit, mut places) = (0, Vec::new());
+    visit(&program.deparser, &mut |step| {
+        if let StepKind::Emit(number, _) = step.kind {
+            let header = &program.headers[number as usize];
+            for slot in header.first..header.first + header.fields {
+                places.push((slot, bit));
+                bit += program.slots[slot as usize].width;
+            }
+        }
+    });
+    places
+}
+
 /// What the control of a program finds in each frame that its parser takes.
 #[derive(Default)]
 pub(super) struct Head {

@@ -2,7 +2,7 @@
 //! and register arrays.
 
 use super::fields::Seen;
-use super::pending::{Current, Granted, KEPT, Order, Progress};
+use super::pending::{ACK_NO, Current, Granted, KEPT, Order, Progress};
 use super::table::TableUnit;
 use crate::program::External;
 
@@ -74,8 +74,10 @@ pub struct Lookup {
 pub struct Priority {
     /// `index`.
     pub index: Place,
-    /// `update`; programs without it always do.
+    /// `update`.
     pub update: Place,
+    /// There is none, and each request writes.
+    pub updates_all: bool,
     /// `prio`.
     pub priority: Place,
     /// `prio` of the answer.
@@ -135,7 +137,7 @@ pub struct Answer {
     pub flags: Place,
     /// `generation`.
     pub generation: Place,
-    /// All that the frame says of the message is the request's, too.
+    /// All that the frame says of the message is the request's, too, but for `pkt_offset`.
     pub is_known: bool,
 }
 
@@ -261,8 +263,7 @@ impl Unit {
             Self::Current(asked) => {
                 let Progress { granted, grantable, remaining } = asked.progress;
                 fields.extend([asked.index, asked.is_new, asked.opcode]);
-                fields.extend([granted, grantable, remaining]);
-                fields.extend(asked.kept);
+                fields.extend([granted, grantable, remaining, asked.kept[ACK_NO]]);
             }
             Self::Order(asked) => {
                 fields.extend([asked.index, asked.rank, asked.is_removed, asked.is_repeated]);
@@ -312,7 +313,12 @@ impl Unit {
                 (fields.buf_size_class, Some(Seen::BufSizeClass)),
                 (fields.generation, Some(Seen::PullOffset)),
             ],
-            Self::Current(_) | Self::Order(_) | Self::Granted(_) | Self::Priority(_) => Vec::new(),
+            Self::Current(fields) => fields.own_fields(),
+            Self::Priority(fields) => vec![
+                (fields.index, Some(Seen::TxMsgId)),
+                (fields.priority, Some(Seen::GrantPriority)),
+            ],
+            Self::Order(_) | Self::Granted(_) => Vec::new(),
             Self::Array(_) | Self::Sum(_) | Self::Delay { .. } => Vec::new(),
             Self::Start(_) | Self::Table(_) => Vec::new(),
         }
@@ -388,7 +394,9 @@ impl Unit {
                 index: some("index")?,
                 is_new: some("is_new_msg")?,
                 opcode: maybe("opCode"),
+                counts_all: maybe("opCode").is_none(),
                 kept: KEPT.map(maybe),
+                is_known: false,
                 progress: Progress {
                     granted: some("grantedIdx")?,
                     grantable: some("grantableIdx")?,
@@ -422,6 +430,7 @@ impl Unit {
             "txmsgprioreg" => Ok(Self::Priority(Priority {
                 index: some("index")?,
                 update: maybe("update"),
+                updates_all: maybe("update").is_none(),
                 priority: some("prio")?,
                 answer: find(&external.response, &["prio"]),
             })),

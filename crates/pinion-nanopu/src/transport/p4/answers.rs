@@ -9,6 +9,7 @@ use crate::transport::{
     ControlRequest, Credit, Delivered, DropReason, Externs, MAX_PACKETS, MessageInfo, Refusal,
 };
 use pinion_p4::lnic::kept::{Fields, Kept};
+use pinion_p4::lnic::pending::KEPT;
 use pinion_p4::lnic::unit::{Answer, Arrived, Lookup, Place, Priority, Sum, Unit, Wish};
 
 /// Puts a field of an answer where the program looks for it.
@@ -46,7 +47,7 @@ impl Alone<'_> {
             entries.resize(index + 1, 0);
         }
         let entry = &mut entries[index];
-        match (fields.update.is_none() || ask.get(fields.update) != 0, self.granted) {
+        match (fields.updates_all || ask.get(fields.update) != 0, self.granted) {
             (true, _) => *entry = ask.get(fields.priority),
             (false, Some(granted)) => *entry = granted.into(),
             (false, None) => {}
@@ -204,7 +205,11 @@ impl<'a> Answers<'a> {
         let own = self.header;
         self.externs.control(ControlRequest {
             at: self.at,
-            answers: if fields.is_known { *own } else { self.answered(fields, ask) },
+            answers: match (fields.is_known, fields.pkt_offset) {
+                (true, None) => *own,
+                (true, packet) => Header { pkt_offset: ask.get(packet) as u8, ..*own },
+                (false, _) => self.answered(fields, ask),
+            },
             acknowledge: flags.has(Flags::ACK),
             negative: flags.has(Flags::NACK),
             pull: flags.has(Flags::PULL),
@@ -252,7 +257,9 @@ impl Units for Answers<'_> {
             }
             Unit::Current(fields) => {
                 let field = |place| ask.get(place);
-                let [granted, grantable, remaining] = self.kept.messages.change(fields, &field);
+                let own = kept_of(self.header);
+                let answer = self.kept.messages.change(fields, &own, &field);
+                let [granted, grantable, remaining] = answer;
                 put(registers, fields.answer.granted, granted);
                 put(registers, fields.answer.grantable, grantable);
                 put(registers, fields.answer.remaining, remaining);
@@ -269,13 +276,32 @@ impl Units for Answers<'_> {
                     put(registers, place, value);
                 }
             }
-            Unit::Priority(fields) => self.priority = ask.get(fields.priority) as u8,
+            Unit::Priority(fields) => {
+                let own = self.header.grant_priority.into();
+                self.priority = ask.or(fields.priority, own) as u8;
+            }
             Unit::Start(start) => self.kept.start(start, ask),
             Unit::Table(table) => table.ask(self.kept.tables(), &flat.sites[site], registers),
             // A program that asks the NIC's units has none.
             Unit::Sum(_) => {}
         }
     }
+}
+
+/// Gives what a frame says of what `curMsgReg` keeps of a message, which is not how much has come.
+#[inline(always)]
+fn kept_of(header: &Header) -> [u64; KEPT.len()] {
+    [
+        header.src_ip.into(),
+        header.src_context.into(),
+        header.dst_context.into(),
+        header.tx_msg_id.into(),
+        header.msg_len.into(),
+        header.buf_ptr.into(),
+        header.buf_size_class.into(),
+        0,
+        header.pull_offset.into(),
+    ]
 }
 
 /// Puts down what reassembly says of a packet: its message, and whether it is refused, came before, or belongs to a message

@@ -6,7 +6,7 @@ use pinion_net::frame::lnic::{Flags, Header, LNIC_HEADER_BYTES};
 use pinion_p4::flat::Packet;
 use pinion_p4::lnic::Ingress;
 use pinion_p4::lnic::fields::{
-    RECORD_BYTES, RECORD_CREDIT, RECORD_GENERATION, RECORD_PAYLOAD, RECORD_RANK, Seen,
+    Layout, RECORD_BYTES, RECORD_CREDIT, RECORD_GENERATION, RECORD_PAYLOAD, RECORD_RANK, Seen,
 };
 
 /// Reads what stands in the same place of every frame that goes over IPv4.
@@ -25,23 +25,26 @@ pub(super) fn addresses(frame: &[u8]) -> Header {
 
 /// Writes what the NIC says of a packet that is to go where frames of its own transports say it: the beginning of
 /// the egress program's record.
-#[inline]
+#[inline(always)]
 pub(super) fn egress_headers(
     header: &Header,
-    protocol: u8,
+    (protocol, layout): (u8, Layout),
     payload_bytes: u16,
 ) -> [u8; LNIC_HEADER_BYTES] {
     let ip_bytes = (LNIC_HEADER_BYTES - ETHERNET_HEADER_BYTES) as u16;
+    let ip_bytes = ip_bytes.wrapping_add(payload_bytes);
     let answers = if header.flags.has(Flags::DATA) { 0 } else { header.answers };
-    let said = Header { protocol, tos: 0, answers, ..*header };
-    said.lay_out(ip_bytes.wrapping_add(payload_bytes))
+    match layout {
+        Layout::Ndp => header.lay_out::<false>(ip_bytes, protocol, 0, answers),
+        Layout::Homa => header.lay_out::<true>(ip_bytes, protocol, 0, answers),
+    }
 }
 
-/// Writes all that the NIC says of a packet that is to go, as [`RECORD_BYTES`] says; `begins` and `again` tell whether
-/// it begins its message, and whether it was sent before.
+/// Writes all that the NIC says of a packet that is to go, as [`RECORD_BYTES`] says, of which the headers are the
+/// beginning; `begins` and `again` tell whether it begins its message, and whether it was sent before.
 pub(super) fn egress_record(
     header: &Header,
-    protocol: u8,
+    headers: &[u8; LNIC_HEADER_BYTES],
     payload_bytes: u16,
     [begins, again]: [bool; 2],
 ) -> [u8; RECORD_BYTES] {
@@ -51,7 +54,7 @@ pub(super) fn egress_record(
     };
     let mut record = [0; RECORD_BYTES];
     let mut put = |at: usize, bytes: &[u8]| record[at..at + bytes.len()].copy_from_slice(bytes);
-    put(0, &egress_headers(header, protocol, payload_bytes));
+    put(0, headers);
     put(RECORD_CREDIT, &credit.to_be_bytes());
     put(RECORD_GENERATION, &generation.to_be_bytes());
     put(RECORD_PAYLOAD, &payload_bytes.to_be_bytes());
