@@ -70,6 +70,8 @@ hardware:
 	python3 tests/hardware/nic.py
 	python3 tests/hardware/nic.py --rows
 	python3 tests/hardware/nanopu_nic.py --messages 40000 --gap 600
+	python3 tests/hardware/nanopu_nic.py --p4 ndp --messages 40000 --gap 600
+	python3 tests/hardware/nanopu_nic.py --p4 credit --messages 40000 --gap 600
 	cargo test --locked -p pinion-hardware --test in_the_loop -- --include-ignored
 	python3 tests/hardware/sizes.py
 	python3 tests/docs/run.py docs/src/hardware.md docs/src/p4.md --write

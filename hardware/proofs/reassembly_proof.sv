@@ -19,7 +19,7 @@ module reassembly_proof (
     localparam integer SMALL_COUNT = 2, LARGE_COUNT = 2, SMALL_BYTES = 2, LARGE_BYTES = 4;
     localparam [1:0] TAKEN = 0, DUPLICATE = 1, NO_ROOM = 2;
     wire [1:0] verdict, packet_id, message_id;
-    wire       packet_begins, message_valid;
+    wire       packet_begins, packet_completes, message_valid;
     wire [3:0] packet_word, message_word, used;
     wire [2:0] message_bytes, free_ids;
     wire [1:0] free_small, free_large;
@@ -32,7 +32,7 @@ module reassembly_proof (
         .clock(clock), .reset(reset), .packet_valid(packet_valid), .packet_key(packet_key),
         .packet_message_bytes(packet_message_bytes), .packet_number(packet_number),
         .packet_trimmed(packet_trimmed), .verdict(verdict), .packet_begins(packet_begins),
-        .packet_id(packet_id), .packet_word(packet_word), .written_valid(written_valid),
+        .packet_completes(packet_completes), .packet_id(packet_id), .packet_word(packet_word), .written_valid(written_valid),
         .written_id(written_id), .message_valid(message_valid), .message_ready(message_ready),
         .message_id(message_id), .message_word(message_word), .message_bytes(message_bytes),
         .freed_valid(freed_valid), .freed_id(freed_id), .state_used(used),
@@ -99,6 +99,9 @@ module reassembly_proof (
             if (held && packet_valid && packet_key == key && packet_number < needed)
                 its_message: assert (packet_id == one && (verdict == DUPLICATE
                     || verdict == TAKEN && !packet_begins));
+            if (held && packet_valid && packet_key == key && packet_number < needed)
+                with_this_one: assert (packet_completes
+                    == ((came | (packet_trimmed ? 0 : 1 << packet_number[0])) == (needed == 2 ? 3 : 1)));
             if (held && packet_valid && packet_key == key && verdict == DUPLICATE)
                 really: assert (!packet_trimmed && came[packet_number[0]]);
             if (writes) begin

@@ -22,14 +22,15 @@ def said(text):
     return "\n".join(line for line in text.splitlines() if line.strip() and not REPORT.match(line))
 
 
-def check_lint(name, unit, folder):
-    """Verilator, Icarus and Yosys take a unit without a warning."""
+def check_lint(name, unit, folder, more=(), macros=()):
+    """Verilator, Icarus and Yosys take a unit without a warning; `more` files are read, too, with these macros."""
     need("verilator", "iverilog", "yosys")
-    files = sources(unit)
+    files = [*more, *sources(unit)]
+    defined = [f"-D{macro}" for macro in macros]
     asked = {
-        "verilator": ["--lint-only", "-Wall", "--quiet", "--top-module", name, *files],
-        "iverilog": ["-g2012", "-Wall", "-s", name, "-o", folder / name, *files],
-        "yosys": ["-q", "-p", lint_script(name, files, unit.get("small", {}))],
+        "verilator": ["--lint-only", "-Wall", "--quiet", *defined, "--top-module", name, *files],
+        "iverilog": ["-g2012", "-Wall", *defined, "-s", name, "-o", folder / name, *files],
+        "yosys": ["-q", "-p", lint_script(name, [*defined, *files], unit.get("small", {}))],
     }
     for tool in unit.get("lint", asked):
         arguments = asked[tool]

@@ -2,13 +2,14 @@
 """Runs the nanoPU's NIC in SystemVerilog, hardware/rtl/nanopu/nanopu_nic.sv, beside the model.
 
     python3 tests/hardware/nanopu_nic.py [--pinion FILE] [--harts N] [--messages N] [--gap CYCLES] [--seed N]
-        [--program FILE]
+        [--p4 NAME] [--program FILE]
 
 The model's harts stand at the NIC's interface for cores: messages of random lengths, of one and two packets, come to
 examples/nanopu_echo, and what `pinion trace` tells of its reads of x30, its writes of x31 and of registers goes into
 the Verilated NIC in those cycles, as do the frames, acknowledgements included. Compared are the cycle in which each word
 enters the hart's queue, and each frame that leaves, byte by byte, with the cycles of its first and its last flit. A
-byte that differs is an error, and so is a frame or word that is more than a cycle off. --program takes a NIC that was
+byte that differs is an error, and so is a frame or word that is more than a cycle off. With --p4, transport and NIC have
+the pipelines of these programs of sdk/p4 instead of the fixed NDP, whose frames they have. --program takes a NIC that was
 compiled before. Exit status 0 when all is well.
 """
 
@@ -27,6 +28,7 @@ from pathlib import Path
 FOLDER = Path(__file__).resolve().parent
 sys.path.insert(0, str(FOLDER.parent))
 sys.path.insert(0, str(FOLDER))
+import checks  # noqa: E402
 from common import REPOSITORY, Difference, Skip, check  # noqa: E402
 from tools import HARDWARE, RTL, need, scratch, verilate  # noqa: E402
 
@@ -37,6 +39,10 @@ PARAMETERS = {"SMALL_COUNT": 8, "LARGE_COUNT": 8, "GLOBAL_WORDS": 64}
 BUFFERS = "[{ bytes = 1024, count = 8 }, { bytes = 2048, count = 8 }]"
 SETTINGS = (f"receive.reassembly.buffers={BUFFERS}", f"transmit.buffers={BUFFERS}", "transmit.message_ids=16")
 APP = "examples/nanopu_echo"
+# With it the NIC has pipelines of P4.
+P4_MACRO = "P4_TRANSPORT"
+# By transport of sdk/p4: what of the NIC is as its programs say.
+TRANSPORTS = {"ndp": {}, "credit": {"UNASKED": 1}}
 PEER, NODE = bytes([10, 0, 0, 1]), bytes([10, 0, 0, 2])
 PEER_MAC, NODE_MAC = bytes.fromhex("085566778808"), bytes.fromhex("081122334408")
 PACKET_BYTES, PROTOCOL, DATA = 1024, 0x99, 1
@@ -108,16 +114,26 @@ def app(harts, folder):
     return made
 
 
-def run_model(pinion, harts, frames, folder):
+def programs(transport):
+    """The two programs of a transport."""
+    return [f"sdk/p4/{transport}/{way}.p4" for way in ("ingress", "egress")]
+
+
+def run_model(arguments, frames, folder):
     """Runs the model; gives its trace, its frames as rows, and the bytes of those that left."""
     write_capture(folder / "in.pcap", frames)
-    settings = [part for setting in SETTINGS for part in ("--set", setting)]
+    settings = list(SETTINGS)
+    if arguments.p4:
+        ingress, egress = programs(arguments.p4)
+        settings += ["transport.kind=p4", f"transport.ingress={ingress}", f"transport.egress={egress}"]
+    settings = [part for setting in settings for part in ("--set", setting)]
     done = subprocess.run(
         [
-            *(pinion, "trace", app(harts, folder), "--faithful", "--pcap-in", folder / "in.pcap"),
+            *(arguments.pinion, "trace", app(arguments.harts, folder), "--faithful", "--pcap-in", folder / "in.pcap"),
             *("--no-instructions", "--packets", folder / "frames.csv", "--pcap-out", folder / "out.pcap"),
             *("--out", folder / "trace.txt", "--build-dir", folder / "build", *settings),
         ],
+        cwd=REPOSITORY,
         capture_output=True,
         text=True,
         check=False,
@@ -165,15 +181,42 @@ def acts(trace):
     return did, entered
 
 
-def program(harts, folder):
+def pipelines(pinion, transport, folder):
+    """The pipelines of a transport's programs, and what puts them in their place in the NIC."""
+    made = folder / "p4"
+    for name in programs(transport):
+        done = subprocess.run(
+            [pinion, "p4", "hardware", name, "--nic", "--out", made],
+            cwd=REPOSITORY,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        check(done.returncode == 0, f"pinion p4 hardware ended with {done.returncode}: {done.stderr[-2000:]}")
+    return [*sorted(made.glob("*.sv")), RTL / "nanopu/p4_ingress.sv", RTL / "nanopu/p4_egress.sv"]
+
+
+def nic_unit():
+    """What hardware/units.toml says of the NIC."""
+    return tomllib.loads((HARDWARE / "units.toml").read_text())[NAME]
+
+
+def check_lint(pinion, transport, folder):
+    """All tools take the NIC with a transport's pipelines without a warning."""
+    checks.check_lint(NAME, nic_unit(), folder, pipelines(pinion, transport, folder), [P4_MACRO])
+
+
+def program(arguments, folder):
     """The NIC, compiled."""
     need("verilator")
-    unit = tomllib.loads((HARDWARE / "units.toml").read_text())[NAME]
+    harts, transport = max(arguments.harts, 2), arguments.p4
+    parameters = {"HARTS": harts, **PARAMETERS, **TRANSPORTS.get(transport, {})}
+    more = [] if transport is None else [f"-D{P4_MACRO}", *pipelines(arguments.pinion, transport, folder)]
     return verilate(
         *(folder / "made", folder / NAME, "-O3", "--top-module", NAME, "-fno-inline"),
         *("-CFLAGS", f"-DNIC_HARTS={harts}", "-MAKEFLAGS", "OPT_FAST=-O1", "-MAKEFLAGS", "OPT_SLOW=-O0"),
-        *(f"-G{key}={value}" for key, value in {"HARTS": harts, **PARAMETERS}.items()),
-        *(RTL / name for name in unit["files"]),
+        *(f"-G{key}={value}" for key, value in parameters.items()),
+        *(*more, *checks.sources(nic_unit())),
         FOLDER / "nanopu_nic.cpp",
         limit=PATIENCE,
     )
@@ -212,9 +255,9 @@ def compare(found, expected, what):
 def run(arguments, folder):
     """Runs both and compares them."""
     harts = arguments.harts
-    nic = arguments.program or program(max(harts, 2), folder)
+    nic = arguments.program or program(arguments, folder)
     frames = list(messages(arguments.messages, arguments.gap, random.Random(arguments.seed)))
-    trace, rows, sent = run_model(arguments.pinion, harts, frames, folder)
+    trace, rows, sent = run_model(arguments, frames, folder)
     did, entered = acts(trace)
     base = BEGIN - 500
     stimulus = [(at - base, f"F {{}} {frame.hex()}") for at, frame in came(rows, frames)]
@@ -250,6 +293,7 @@ def main():
     parser.add_argument("--messages", type=int, default=1000, metavar="N")
     parser.add_argument("--gap", type=int, default=400, metavar="CYCLES", help="mean, between messages")
     parser.add_argument("--seed", type=int, default=1, metavar="N")
+    parser.add_argument("--p4", choices=sorted(TRANSPORTS), metavar="NAME", help="pipelines of these programs of sdk/p4")
     parser.add_argument("--program", type=Path, metavar="FILE")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="leave what was made there")
     arguments = parser.parse_args()

@@ -22,6 +22,7 @@ sys.path.insert(0, str(FOLDER.parent))
 sys.path.insert(0, str(FOLDER))
 import bench  # noqa: E402
 import checks  # noqa: E402
+import nanopu_nic  # noqa: E402
 import pipeline  # noqa: E402
 import replay  # noqa: E402
 from common import REPOSITORY, Difference, Skip  # noqa: E402
@@ -57,6 +58,11 @@ def tests_of_pipelines(arguments):
             lambda folder, program=program, has_frames=has_frames: pipeline.check_pipeline(
                 arguments.pinion, program, has_frames, arguments.packets, folder
             ),
+        )
+    for transport in nanopu_nic.TRANSPORTS:
+        yield (
+            f"lint {nanopu_nic.NAME} with the pipelines of {transport}",
+            lambda folder, transport=transport: nanopu_nic.check_lint(arguments.pinion, transport, folder),
         )
     for title, mutant in pipeline.MUTANTS.items():
         yield (

@@ -81,6 +81,8 @@ pub fn needs(machine: &Machine) -> Result<Needs, String> {
         Port::output("message_id", id),
         Port::output("message_word", word),
         Port::output("message_bytes", LENGTH_BITS),
+        // For pipelines of P4; its proof says what it is.
+        Port::output("packet_completes", 1),
     ];
     let parameters = vec![
         ("SMALL_COUNT", small.count.into()),

@@ -10,6 +10,7 @@
 mod arrays;
 mod design;
 mod names;
+mod nic;
 mod parser;
 mod shared;
 mod together;
@@ -18,6 +19,7 @@ mod vectors;
 mod verilog;
 mod whole;
 
+pub use nic::InNic;
 pub use together::Together;
 pub use vectors::Vectors;
 pub use whole::{Around, Control, Whole};

@@ -3,7 +3,7 @@
 #[path = "../../pinion-p4/tests/support/mod.rs"]
 mod support;
 
-use pinion_p4_hardware::{Answer, Hardware, Together, Vectors, Whole};
+use pinion_p4_hardware::{Answer, Hardware, InNic, Together, Vectors, Whole};
 use pinion_sim::random::SplitMix64;
 use support::{SHIPPED, check, program};
 
@@ -196,4 +196,45 @@ fn what_is_left_of_a_program_has_hardware_or_is_refused() {
         }
     }
     assert!(made > 50, "{made}");
+}
+
+/// Puts a shipped program in its place in the NIC.
+fn in_nic(name: &str) -> Result<InNic, String> {
+    let file = format!("sdk/p4/{name}.p4");
+    let checked = pinion_p4::load(&file, &pinion_p4::library::Library).unwrap();
+    InNic::of(&Whole::of(&checked.program.unwrap(), &file).unwrap())
+}
+
+#[test]
+fn programs_that_ask_what_the_nic_has_stand_in_it() {
+    for name in ["ndp", "credit", "dctcp"] {
+        let ingress = in_nic(&format!("{name}/ingress")).unwrap();
+        assert_eq!(ingress.module, "p4_ingress_program");
+        assert!(ingress.text.contains(&format!("p4_{name}_ingress pipeline (")), "{name}");
+        assert_eq!(in_nic(&format!("{name}/egress")).unwrap().module, "p4_egress_program");
+    }
+    // The lookup's answer waits for two cycles, the stages' number is told.
+    let ndp = in_nic("ndp/ingress").unwrap().text;
+    for part in ["assign cycles = 6'd6;", "answered_1 <= ~reset & answered_0;"] {
+        assert!(ndp.contains(part), "{part} in\n{ndp}");
+    }
+    let carried = in_nic("dctcp/egress").unwrap().text;
+    assert!(carried.contains(".in_meta_meta_rank(in_data[23:16])"), "{carried}");
+}
+
+#[test]
+fn programs_that_ask_more_are_refused_with_the_reason() {
+    let refused = [
+        ("homa/ingress", "10 stages"),
+        ("homa/egress", "txMsgPrioReg"),
+        ("raw/ingress", "does not ask get_rx_msg_info"),
+        ("udp/ingress", "longest headers"),
+        ("vxlan/egress", "the table"),
+        ("telemetry/ingress", "events"),
+        ("udp/egress", "headers of"),
+    ];
+    for (name, why) in refused {
+        let said = in_nic(name).expect_err(name);
+        assert!(said.contains(why), "{name}: {said}");
+    }
 }

@@ -8,9 +8,9 @@
 //          it writes, a register's value in the cycle of the read, and the interrupt line.
 // Latency: of a frame with one word, first flit in cycle t, the word that a program reads first can be read in t + 22. A
 //          packet whose last word is written in cycle t has its first flit on the pins in t + 5.
-// How:     ndp_ingress, reassembly with the packet memory, global_receive, jbsq and dispatch; for each hart
+// How:     ndp_ingress (with P4_TRANSPORT defined, p4_ingress), reassembly with the packet memory, global_receive, jbsq and dispatch; for each hart
 //          local_queues, thread_scheduler and register_interface; global_transmit, packetization with timers,
-//          packet_generator, ndp_egress.
+//          packet_generator, ndp_egress (or p4_egress).
 // Memory:  the packet memory, and those of its units.
 // Source:  nanoPU paper, figure 1; cycles as measured, stage_latency.
 `default_nettype none
@@ -21,8 +21,10 @@ module nanopu_nic #(
     parameter integer CONTEXTS = 4,
     // receive.core_selection.outstanding.
     parameter integer OUTSTANDING = 2,
-    // transport.rtt_packets.
+    // transport.rtt_packets, and packets of a message that may go before any answer: as many, unless a P4 program says
+    // otherwise (meta.meta.window).
     parameter integer WINDOW = 2,
+    parameter integer UNASKED = WINDOW,
     // Buffers of both sides, in two classes; bytes of a packet.
     parameter integer SMALL_COUNT = 8,
     parameter integer SMALL_BYTES = 1024,
@@ -82,6 +84,12 @@ module nanopu_nic #(
     localparam integer WORDS = (SMALL_COUNT * SMALL_BYTES + LARGE_COUNT * LARGE_BYTES) / 64;
     localparam integer WORD = $clog2(WORDS);
     localparam integer STAMP_BITS = 16;
+    // Fields of a packet that the transmit side carries.
+`ifdef P4_TRANSPORT
+    localparam integer CARRIED = 168;
+`else
+    localparam integer CARRIED = 144;
+`endif
 
     // In: frames to messages.
     wire             packet_valid, packet_trimmed, packet_begins, write_memory, written_valid;
@@ -93,16 +101,38 @@ module nanopu_nic #(
     wire [ID-1:0]    packet_id, written_id, message_id, freed_id;
     wire [WORD-1:0]  packet_word, write_place, message_word, read_place;
     wire [511:0]     write_data;
-    wire             control_valid, control_ack, control_nack;
-    wire [143:0]     control_data;
+    wire             control_valid, control_ack, control_nack, control_pull;
+    wire [CARRIED-1:0] control_data;
     wire             delivered_valid, credit_valid, credit_nack, credit_pull;
-    wire [15:0]      notice_id, notice_credit, message_bytes;
-    wire [7:0]       notice_packet;
+    wire [15:0]      delivered_id, credit_id, credit_packets, message_bytes;
+    wire [7:0]       delivered_packet, credit_packet;
+    /* verilator lint_off UNUSEDSIGNAL */
+    wire             packet_completes;
+    /* verilator lint_on UNUSEDSIGNAL */
     wire             message_valid, message_ready, freed_valid;
     wire [CONTEXTS*HARTS-1:0] bound;
     wire             served = packet_context < 16'(CONTEXTS)
         && bound[packet_context[CONTEXT-1:0]*HARTS +: HARTS] != 0;
 
+`ifdef P4_TRANSPORT
+    p4_ingress #(
+        .WINDOW(WINDOW), .MESSAGES(MESSAGES), .WORD_BITS(WORD), .PACKET_WORDS(PACKET_BYTES / 64)
+    ) ingress (
+        .clock(clock), .reset(reset), .in_valid(in_valid), .in_data(in_data), .in_keep(in_keep),
+        .in_last(in_last), .packet_valid(packet_valid), .packet_key(packet_key),
+        .packet_message_bytes(packet_bytes), .packet_number(packet_number),
+        .packet_trimmed(packet_trimmed), .packet_context(packet_context), .packet_source(packet_source),
+        .served(served), .verdict(verdict), .packet_begins(packet_begins), .packet_id(packet_id),
+        .packet_word(packet_word), .write_valid(write_memory), .write_word(write_place),
+        .write_data(write_data), .written_valid(written_valid), .written_id(written_id),
+        .packet_completes(packet_completes),
+        .control_valid(control_valid), .control_ack(control_ack), .control_nack(control_nack),
+        .control_pull(control_pull), .control_data(control_data), .delivered_valid(delivered_valid),
+        .credit_valid(credit_valid), .credit_nack(credit_nack), .credit_pull(credit_pull),
+        .delivered_id(delivered_id), .delivered_packet(delivered_packet), .credit_id(credit_id),
+        .credit_packet(credit_packet), .credit_packets(credit_packets)
+    );
+`else
     ndp_ingress #(
         .WINDOW(WINDOW), .MESSAGES(MESSAGES), .WORD_BITS(WORD), .PACKET_WORDS(PACKET_BYTES / 64)
     ) ingress (
@@ -115,9 +145,12 @@ module nanopu_nic #(
         .write_data(write_data), .written_valid(written_valid), .written_id(written_id),
         .control_valid(control_valid), .control_ack(control_ack), .control_nack(control_nack),
         .control_data(control_data), .delivered_valid(delivered_valid), .credit_valid(credit_valid),
-        .credit_nack(credit_nack), .credit_pull(credit_pull), .notice_id(notice_id),
-        .notice_packet(notice_packet), .notice_credit(notice_credit)
+        .credit_nack(credit_nack), .credit_pull(credit_pull), .notice_id(delivered_id),
+        .notice_packet(delivered_packet), .notice_credit(credit_packets)
     );
+    assign control_pull = 1;
+    assign {credit_id, credit_packet} = {delivered_id, delivered_packet};
+`endif
 
     /* verilator lint_off UNUSEDSIGNAL */
     wire [MESSAGES-1:0]              used;
@@ -133,7 +166,7 @@ module nanopu_nic #(
         .clock(clock), .reset(reset), .packet_valid(packet_valid), .packet_key(packet_key),
         .packet_message_bytes(packet_bytes), .packet_number(packet_number),
         .packet_trimmed(packet_trimmed), .verdict(verdict), .packet_begins(packet_begins),
-        .packet_id(packet_id), .packet_word(packet_word), .written_valid(written_valid),
+        .packet_completes(packet_completes), .packet_id(packet_id), .packet_word(packet_word), .written_valid(written_valid),
         .written_id(written_id), .message_valid(message_valid), .message_ready(message_ready),
         .message_id(message_id), .message_word(message_word), .message_bytes(message_bytes),
         .freed_valid(freed_valid), .freed_id(freed_id), .state_used(used), .state_free_ids(free_ids),
@@ -279,19 +312,20 @@ module nanopu_nic #(
     wire [511:0]   frame_word;
     wire [143:0]   frame_data;
     wire [15:0]    frame_bytes;
-    wire           is_known = notice_id < 16'(MESSAGES);
+    wire           delivered_known = delivered_id < 16'(MESSAGES);
+    wire           credit_known = credit_id < 16'(MESSAGES);
     packetization #(
-        .CONTEXTS(CONTEXTS), .HARTS(HARTS), .WINDOW(WINDOW), .SMALL_COUNT(SMALL_COUNT),
+        .CONTEXTS(CONTEXTS), .HARTS(HARTS), .WINDOW(UNASKED), .SMALL_COUNT(SMALL_COUNT),
         .SMALL_BYTES(SMALL_BYTES), .LARGE_COUNT(LARGE_COUNT), .LARGE_BYTES(LARGE_BYTES),
         .PACKET_BYTES(PACKET_BYTES)
     ) unsent (
         .clock(clock), .reset(reset), .word_valid(word_valid), .word_ready(word_ready),
         .word_begins(word_begins), .word_ends(word_ends), .word_hart(word_hart),
         .word_context(word_context), .word_data(word_data),
-        .delivered_valid(delivered_valid && is_known), .delivered_id(notice_id[ID-1:0]),
-        .delivered_packet(notice_packet), .credit_valid(credit_valid && is_known),
-        .credit_id(notice_id[ID-1:0]), .credit_nack(credit_nack), .credit_packet(notice_packet),
-        .credit_pull(credit_pull), .credit_packets(notice_credit), .timeout_valid(expired),
+        .delivered_valid(delivered_valid && delivered_known), .delivered_id(delivered_id[ID-1:0]),
+        .delivered_packet(delivered_packet), .credit_valid(credit_valid && credit_known),
+        .credit_id(credit_id[ID-1:0]), .credit_nack(credit_nack), .credit_packet(credit_packet),
+        .credit_pull(credit_pull), .credit_packets(credit_packets), .timeout_valid(expired),
         .timeout_id(id_expired), .packet_valid(frame_valid), .packet_ready(frame_ready),
         .packet_first(frame_first), .packet_last(frame_last), .packet_word(frame_word),
         .packet_data(frame_data), .packet_bytes(frame_bytes), .begins_valid(begins_valid),
@@ -318,17 +352,21 @@ module nanopu_nic #(
     wire [$clog2(CONTROL_FRAMES+1)-1:0] pulls;
     /* verilator lint_on UNUSEDSIGNAL */
     wire         answer_valid, answer_ready, answer_ack, answer_nack, answer_pull;
-    wire [143:0] answer_data;
+    wire [CARRIED-1:0] answer_data;
     packet_generator #(
-        .DATA_BITS(144), .TOKEN_CYCLES(TOKEN_CYCLES), .FRAMES(CONTROL_FRAMES), .PULLS(CONTROL_FRAMES)
+        .DATA_BITS(CARRIED), .TOKEN_CYCLES(TOKEN_CYCLES), .FRAMES(CONTROL_FRAMES), .PULLS(CONTROL_FRAMES)
     ) generator (
         .clock(clock), .reset(reset), .request_valid(control_valid), .request_ready(control_room),
-        .request_ack(control_ack), .request_nack(control_nack), .request_pull(1'b1),
+        .request_ack(control_ack), .request_nack(control_nack), .request_pull(control_pull),
         .request_data(control_data), .frame_valid(answer_valid), .frame_ready(answer_ready),
         .frame_ack(answer_ack), .frame_nack(answer_nack), .frame_pull(answer_pull),
         .frame_data(answer_data), .state_token(token), .state_pulls(pulls)
     );
+`ifdef P4_TRANSPORT
+    p4_egress #(.QUEUE(EGRESS_WORDS), .WINDOW(WINDOW)) egress (
+`else
     ndp_egress #(.QUEUE(EGRESS_WORDS)) egress (
+`endif
         .clock(clock), .reset(reset), .own_mac(own_mac), .next_mac(next_mac), .own_ip(own_ip),
         .control_valid(answer_valid), .control_ready(answer_ready), .control_ack(answer_ack),
         .control_nack(answer_nack), .control_pull(answer_pull), .control_data(answer_data),

@@ -9,7 +9,7 @@
 // Latency: of a frame whose first flit comes in cycle t, the header is looked up in t + 11, `control` is up in
 //          t + 15, `delivered` and `credit` in t + 17. The first word of payload leaves in t + 17, or 5 cycles
 //          behind its last flit; the others 4 behind theirs, one a cycle.
-// How:     data that is taken is answered with ACK and PULL, trimmed data with NACK and PULL; a message's credit
+// How:     frame_words has the header and the payload. Data that is taken is answered with ACK and PULL, trimmed data with NACK and PULL; a message's credit
 //          begins with WINDOW packets and grows by one with each that came whole. Frames that are none of NDP's, too short, or for
 //          nobody are dropped, and so are packets that reassembly does not take.
 // Waits:   nothing: it takes a flit in every cycle.
@@ -68,59 +68,20 @@ module ndp_ingress #(
     localparam [1:0] TAKEN = 0;
     localparam integer DATA = 0, ACK = 1, NACK = 2, PULL = 3, CHOP = 4;
     localparam [7:0] PROTOCOL = 8'h99;
-    localparam integer TIME = 6;
     localparam integer INDEX = $clog2(PACKET_WORDS + 1);
 
-    // Flits become words of 64 bytes; what lies behind the frame's end is zeros.
-    reg  [TIME-1:0] now, since;
-    reg  [2:0]      place;
-    reg             begun, behind_header, behind_first;
-    reg  [511:0]    early;
-    wire [63:0]     bytes;
-    genvar          lane;
-    generate
-        for (lane = 0; lane < 8; lane = lane + 1) begin : by_lane
-            assign bytes[8*lane +: 8] = in_keep[lane] ? in_data[8*lane +: 8] : 8'd0;
-        end
-    endgenerate
-    wire            ends_word = in_valid && (place == 7 || in_last);
-    wire [511:0]    word = early | ({448'd0, bytes} << {place, 6'd0});
-    // Cycles since the frame's first flit.
-    wire [TIME-1:0] age = begun ? now - since : 0;
-
-    // The header, and how many cycles ago it was whole.
+    // The header, and how many cycles ago it was whole; words of payload.
     /* verilator lint_off UNUSEDSIGNAL */
-    reg  [511:0] header;
+    wire [511:0]     header;
+    wire [9:0]       ago;
     /* verilator lint_on UNUSEDSIGNAL */
-    reg  [9:0]   ago;
-    // Words of payload, and when they may leave.
-    reg            filled, first_word, last_word;
-    reg [511:0]    payload;
-    reg [TIME-1:0] due;
-    always @(posedge clock) begin
-        if (ends_word && !behind_header) header <= word;
-        payload <= word;
-        first_word <= !behind_first;
-        last_word <= in_last;
-        // Counted from the next cycle on; none leaves before its header has been looked up.
-        due <= behind_first ? now + TIME'(4) : age < 12 ? now - age + TIME'(17) : now + TIME'(5);
-        if (reset) begin
-            {now, place, begun, behind_header, behind_first, ago, filled} <= 0;
-            early <= 0;
-        end else begin
-            if (in_valid) early <= ends_word ? 0 : word;
-            now <= now + 1'b1;
-            ago <= {ago[8:0], ends_word && !behind_header && !in_last && place == 7};
-            filled <= ends_word && behind_header;
-            if (in_valid) begin
-                begun <= !in_last;
-                place <= in_last ? 0 : place + 1'b1;
-                behind_header <= !in_last && (behind_header || ends_word);
-                behind_first <= !in_last && (behind_first || (behind_header && ends_word));
-            end
-        end
-        if (in_valid && !begun) since <= now;
-    end
+    wire             leaves, is_last;
+    wire [INDEX-1:0] index;
+    frame_words #(.PACKET_WORDS(PACKET_WORDS)) words (
+        .clock(clock), .reset(reset), .first_cycles(6'd17), .in_valid(in_valid), .in_data(in_data),
+        .in_keep(in_keep), .in_last(in_last), .header(header), .ago(ago), .payload_valid(leaves),
+        .payload_last(is_last), .payload_index(index), .payload_data(write_data)
+    );
 
     // Its fields; the network's order of bytes.
     `define HALF(at) {header[8*(at) +: 8], header[8*(at)+8 +: 8]}
@@ -180,23 +141,9 @@ module ndp_ingress #(
     assign notice_credit = fields[55:40];
     assign notice_id = fields[39:24];
 
-    // Payload on its way.
-    /* verilator lint_off UNUSEDSIGNAL */
-    wire             always_room;
-    /* verilator lint_on UNUSEDSIGNAL */
-    wire             leaves, is_first, is_last;
-    reg  [INDEX-1:0] index;
-    wire [INDEX-1:0] own_index = is_first ? 0 : index;
-    due_queue #(.WIDTH(514), .DEPTH(4), .TIME_BITS(TIME)) on_its_way (
-        .clock(clock), .reset(reset), .now(now), .in_valid(filled), .in_ready(always_room),
-        .in_due(due), .in_data({first_word, last_word, payload}), .out_valid(leaves), .out_ready(1'b1),
-        .out_data({is_first, is_last, write_data})
-    );
-    always @(posedge clock)
-        if (leaves) index <= own_index == INDEX'(PACKET_WORDS) ? own_index : own_index + 1'b1;
     // A payload that is longer than a packet stays out of others' buffers.
-    assign write_valid = leaves && taken && own_index != INDEX'(PACKET_WORDS);
-    assign write_word = base + WORD_BITS'(own_index);
+    assign write_valid = leaves && taken && index != INDEX'(PACKET_WORDS);
+    assign write_word = base + WORD_BITS'(index);
     assign written_valid = leaves && is_last && taken;
     assign written_id = id;
 endmodule

@@ -4,8 +4,8 @@
 //          whether the network trimmed its payload away. `written`: a packet that was taken is in the
 //          buffer as a whole (each once). `freed`: a message that came out has been delivered.
 // Out:     `verdict` in the cycle of `packet`: 0 taken, 1 a duplicate, 2 no room, 3 its lengths lie;
-//          with 0 or 1 the message's id, with 0 the word of the buffer where its payload begins and
-//          whether it begins its message. `message`: a stream of messages that are complete: id, first
+//          with 0 or 1 the message's id and whether all its packets have come with this one, with 0 the word of the
+//          buffer where its payload begins and whether it begins its message. `message`: a stream of messages that are complete: id, first
 //          word, bytes. `state_…`: ids in use, ids and buffers that are free.
 // Latency: the verdict is combinational, one packet a cycle. The message whose last packet is written
 //          in cycle t is offered in t + 1.
@@ -40,6 +40,7 @@ module reassembly #(
     input  wire                        packet_trimmed,
     output wire [1:0]                  verdict,
     output wire                        packet_begins,
+    output wire                        packet_completes,
     output wire [$clog2(SMALL_COUNT+LARGE_COUNT)-1:0] packet_id,
     output wire [$clog2((SMALL_COUNT*SMALL_BYTES+LARGE_COUNT*LARGE_BYTES)/WORD_BYTES)-1:0] packet_word,
     input  wire                        written_valid,
@@ -130,6 +131,9 @@ module reassembly #(
     wire take = packet_valid && verdict == TAKEN;
     assign verdict = lies ? LIES : !known && !room ? NO_ROOM : is_duplicate ? DUPLICATE : TAKEN;
     assign packet_begins = begins;
+    wire [PACKETS-1:0] with_this = (known ? received[known_id*PACKETS +: PACKETS] : 0) | bit_of_packet;
+    wire [PACKETS-1:0] all_of_it = ~({PACKETS{1'b1}} << COUNT'(packets));
+    assign packet_completes = with_this == all_of_it;
     assign packet_id = known ? known_id : new_id;
     assign packet_word = (known ? words[known_id] : new_word)
         + WORD'(packet_number) * WORD'(PACKET_BYTES / WORD_BYTES);

@@ -48,6 +48,9 @@ pub struct P4HardwareArgs {
     /// Folder for the files
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub out: PathBuf,
+    /// Write beside it the module that puts it in its place in the nanoPU's NIC
+    #[arg(long)]
+    pub nic: bool,
     /// Write beside it what it must do with so many packets, as the model does it
     #[arg(long, value_name = "N")]
     pub vectors: Option<u64>,

@@ -14,7 +14,7 @@ use pinion_p4::explain::Explanation;
 use pinion_p4::library::Library;
 use pinion_p4::program::Program;
 use pinion_p4::{Checked, load};
-use pinion_p4_hardware::{Answer, Control, REGISTER_ARRAY, Together, Vectors, Whole};
+use pinion_p4_hardware::{Answer, Control, InNic, REGISTER_ARRAY, Together, Vectors, Whole};
 use serde_json::{Value, json};
 
 use super::Status;
@@ -122,6 +122,12 @@ fn hardware(args: &P4HardwareArgs) -> Result<Status> {
     }
     if whole.has_arrays() {
         write("register_array.sv".to_owned(), REGISTER_ARRAY)?;
+    }
+    if args.nic {
+        let place = InNic::of(&whole).map_err(|why| {
+            Error::Usage(format!("{name} does not fit into the nanoPU's NIC: {why}"))
+        })?;
+        write(format!("{}.sv", place.module), &place.text)?;
     }
     written.extend(write_vectors(args, &whole)?);
     let mut text = String::new();
