@@ -3,10 +3,11 @@
 
     python3 scripts/check_dependencies.py
 
-Needs only cargo and Python, and takes no time. Where `cargo deny` is installed it is asked too, without the
-network: about licences, duplicates and sources, and about advisories if their database is there; what cannot be
-asked is left out, and it says so. Also checks that Cargo.lock is current, names no other registry than the public
-one and has a checksum for every package. Exit status 0 when all is well.
+Needs only cargo and Python, and takes no time. Advisories are looked for by scripts/advisories.py in a snapshot of
+RustSec's database, if there is one. Where `cargo deny` is installed it is asked too, without the network: about licences,
+duplicates and sources, and about advisories if it has their database; what cannot be asked is left out, and it says so.
+Also checks that Cargo.lock is current, and that it and the one of tests/references name no other registry than the public
+one and have a checksum for every package. Exit status 0 when all is well.
 """
 
 import json
@@ -16,6 +17,8 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+
+import advisories
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
@@ -103,7 +106,7 @@ def second_opinion():
     home = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
     installed = subprocess.run(["cargo", "deny", "--version"], capture_output=True, check=False)
     if installed.returncode:
-        yield "cargo deny, advisories", False, "it is not installed (cargo install cargo-deny --locked)"
+        yield "cargo deny", False, "it is not installed (cargo install cargo-deny --locked)"
         return
     yield "cargo deny: licences, bans, sources", True, deny("licenses", "bans", "sources")
     if any(home.glob("advisory-dbs/*/crates")):
@@ -128,7 +131,8 @@ def check_lock(lock, registries):
 
 def main():
     rules = tomllib.loads((REPOSITORY / "deny.toml").read_text())
-    lock = tomllib.loads((REPOSITORY / "Cargo.lock").read_text())
+    locks = [tomllib.loads(path.read_text()) for path in advisories.LOCKS]
+    lock = {"package": [package for each in locks for package in each["package"]]}
     done = subprocess.run(
         ["cargo", "metadata", "--format-version", "1", "--locked", "--all-features"],
         cwd=REPOSITORY,
@@ -146,7 +150,7 @@ def main():
         "build scripts": check_build_scripts(
             packages, rules["bans"]["build"]["allow-build-scripts"]
         ),
-        "lock file": check_lock(lock, rules["sources"]["allow-registry"]),
+        "lock files": check_lock(lock, rules["sources"]["allow-registry"]),
     }
     problems = {name: list(found) for name, found in checks.items()}
     for name, found in problems.items():
@@ -154,6 +158,10 @@ def main():
         for problem in found:
             print(f"     {problem}")
     is_well = not any(problems.values())
+    word, found = advisories.check()
+    is_well &= word != "FAIL"
+    for each in found:
+        print(f"{word:4} advisories: {each}")
     for title, was_asked, said in second_opinion():
         verdict = "skip" if not was_asked else "FAIL" if said else "ok  "
         print(f"{verdict} {title}{': ' + said if said else ''}")
