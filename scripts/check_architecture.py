@@ -24,7 +24,7 @@ CRATE_LINES = 14_000
 
 # From the lowest to the highest; those of one layer do not know each other.
 LAYERS = [
-    ["pinion-output"],
+    ["pinion-input", "pinion-output"],
     [
         "pinion-assets", "pinion-capture", "pinion-isa", "pinion-matching", "pinion-python-guard",
         "pinion-sim", "pinion-translate",

@@ -7,7 +7,7 @@ PART is handlers (10⁶ random hostile handlers), inputs (wrong inputs for every
 coverage (the same guided by coverage, scripts/coverage.py), sanitizer (the tests of the crates with unsafe code under the
 address sanitizer), miri (those that miri can run), disk (every call on every output failing, short or interrupted),
 writes, bytes and calls (the same from outside, and bounds of files), interruptions (each command twenty times), kills (a
-hundred), clients (256 for ten minutes), runs (10,000 random ones), isa (10⁸ random instructions of each kind in step with
+hundred), endless (inputs that never end, and outputs over inputs), clients (256 for ten minutes), runs (10,000 random ones), isa (10⁸ random instructions of each kind in step with
 QEMU), references (10⁷ of each kind beside two further models), soak (a live NIC for ten minutes) [default: what needs no
 nightly Rust: all but coverage, sanitizer and miri]. --scale 0.01 takes a hundredth. Ends with a line for each part.
 """
@@ -113,6 +113,7 @@ PARTS = {
     "calls": outside("calls", 100_000),
     "interruptions": outside("interruptions", 20),
     "kills": outside("kills", 100),
+    "endless": outside("endless", 100),
     "clients": outside("clients", 600),
     "runs": outside("runs", 10_000),
     "isa": isa,

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Attacks what docs/src/promises.md promises of the command from outside: writes that fail, interruptions, and
-processes that are killed.
+"""Attacks what docs/src/promises.md promises of the command from outside: writes that fail, interruptions,
+processes that are killed, and inputs that never end.
 
     python3 tests/promises/run.py [--pinion PATH] [--most N] [PART]...
 
-PART is writes, bytes, calls, interruptions, kills, clients or runs [default: all]. Needs a C compiler for writes
+PART is writes, bytes, calls, interruptions, kills, endless, clients or runs [default: all]. Needs a C compiler for writes
 and strace for calls. Prints `ok` or `FAIL`
 for each test. --most says how many points are tried of each; scripts/promises.py tries them all.
 """
@@ -16,6 +16,7 @@ import bounded
 import calls
 import conserved
 import crowd
+import endless
 import failing
 import interrupted
 import killed
@@ -27,6 +28,7 @@ PARTS = {
     "calls": calls.run,
     "interruptions": interrupted.run,
     "kills": killed.run,
+    "endless": endless.run,
     "clients": crowd.run,
     "runs": conserved.run,
 }

@@ -1,7 +1,6 @@
 //! An application on a machine: manifest, machine file and program come together, are checked
 //! against each other, and give a NIC that is ready to run.
 
-use std::fs;
 use std::path::PathBuf;
 
 use pinion_isa::elf::Image;
@@ -295,7 +294,8 @@ fn taken_bytes(machine: &Machine, image: &Image) -> u64 {
 
 /// Reads a program for the native engine.
 fn native_image(built: &Built) -> Result<Image> {
-    let bytes = fs::read(&built.elf).map_err(|error| Error::file("read", &built.elf, error))?;
+    let bytes =
+        pinion_input::bytes(&built.elf).map_err(|error| Error::file("read", &built.elf, error))?;
     Ok(Image::parse_x32(&bytes, &built.elf.display().to_string())?)
 }
 
@@ -456,7 +456,7 @@ fn find_handler(
 fn read_image(path: &Option<PathBuf>) -> Result<Vec<u8>> {
     match path {
         None => Ok(Vec::new()),
-        Some(path) => fs::read(path).map_err(|error| Error::file("read", path, error)),
+        Some(path) => pinion_input::bytes(path).map_err(|error| Error::file("read", path, error)),
     }
 }
 

@@ -4,8 +4,8 @@
 
 mod unpack;
 
+use std::env;
 use std::path::{Path, PathBuf};
-use std::{env, fs};
 
 use pinion_sim::config::{self, Loaded};
 use serde::de::DeserializeOwned;
@@ -103,7 +103,7 @@ pub fn machine_text(name: &str) -> Result<(String, String)> {
 fn named_text(name: &str, what: &str, folder: &str, known: &[String]) -> Result<(String, String)> {
     if name.contains('/') || name.ends_with(".toml") {
         let path = Path::new(name);
-        let text = fs::read_to_string(path).map_err(|error| Error::file("read", path, error))?;
+        let text = pinion_input::text(path).map_err(|error| Error::file("read", path, error))?;
         return Ok((name.to_owned(), text));
     }
     let relative = format!("{folder}{name}.toml");

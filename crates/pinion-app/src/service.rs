@@ -94,7 +94,7 @@ impl Service {
 }
 
 fn read(elf: &Path) -> Result<Image> {
-    let bytes = std::fs::read(elf).map_err(|error| Error::file("read", elf, error))?;
+    let bytes = pinion_input::bytes(elf).map_err(|error| Error::file("read", elf, error))?;
     let image = Image::parse_for::<u64>(&bytes, &elf.display().to_string())?;
     if image.entry != MEMORY_BASE {
         let problem = format!(

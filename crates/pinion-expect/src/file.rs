@@ -143,7 +143,8 @@ impl Host {
     pub fn bytes(&self, folder: &Path) -> std::result::Result<Vec<u8>, String> {
         let read = |path: &PathBuf| {
             let path = folder.join(path);
-            std::fs::read(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))
+            pinion_input::bytes(&path)
+                .map_err(|error| format!("cannot read {}: {error}", path.display()))
         };
         let in_words =
             |words: &Vec<u32>| Ok(words.iter().flat_map(|word| word.to_le_bytes()).collect());
@@ -167,7 +168,7 @@ impl Suite {
     /// # Errors
     /// When it cannot be read, or is no such file.
     pub fn read(path: &Path) -> Result<Self> {
-        let text = std::fs::read_to_string(path).map_err(|error| {
+        let text = pinion_input::text(path).map_err(|error| {
             if error.kind() != std::io::ErrorKind::NotFound {
                 return Error::file("read", path, error);
             }

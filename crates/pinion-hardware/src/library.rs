@@ -61,7 +61,7 @@ impl Source {
     fn text(&self) -> Result<String, HardwareError> {
         match &self.file {
             Some(file) => {
-                fs::read_to_string(file).map_err(|error| HardwareError::file("read", file, error))
+                pinion_input::text(file).map_err(|error| HardwareError::file("read", file, error))
             }
             None => Ok(units::text(self.unit).to_owned()),
         }
@@ -134,7 +134,7 @@ impl Source {
             entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
         paths.retain(|path| path.extension().is_some_and(|end| end == "sv" || end == "v"));
         paths.sort();
-        let read = |path: PathBuf| Some((path.clone(), fs::read_to_string(path).ok()?));
+        let read = |path: PathBuf| Some((path.clone(), pinion_input::text(path).ok()?));
         Ok(paths.into_iter().filter_map(read).collect())
     }
 
@@ -174,7 +174,7 @@ impl Source {
         command.arg("-y").arg(&rtl).arg(&file).arg("around.cpp").args(["-o", "block.so"]);
         self.tool("Verilator", &mut command)?;
         let header = folder.join("made/Vblock.h");
-        let said = fs::read_to_string(&header);
+        let said = pinion_input::text(&header);
         let said = said.map_err(|error| HardwareError::file("read", &header, error))?;
         Ok(said.lines().filter_map(port_of).collect())
     }
@@ -186,7 +186,7 @@ impl Source {
         let lines = fs::read_dir(&made).into_iter().flatten().filter_map(|entry| {
             let path = entry.ok()?.path();
             let is_cpp = path.extension().is_some_and(|end| end == "cpp");
-            Some(fs::read_to_string(path).ok().filter(|_| is_cpp)?.lines().count())
+            Some(pinion_input::text(path).ok().filter(|_| is_cpp)?.lines().count())
         });
         let fast = if lines.sum::<usize>() > MANY_LINES { "-O0" } else { "-O1" };
         let mut command = Command::new("make");
@@ -267,7 +267,7 @@ impl Found {
 }
 
 fn read_ports(path: &Path) -> Option<Vec<Found>> {
-    let text = fs::read_to_string(path).ok()?;
+    let text = pinion_input::text(path).ok()?;
     let line = |line: &str| {
         let mut words = line.split(' ');
         let is_input = words.next()? == "in";

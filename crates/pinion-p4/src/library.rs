@@ -1,7 +1,6 @@
 //! The files that a program includes: its own beside it, and those that Pinion comes with (`core.p4`,
 //! `xsa.p4`, `lnic.p4`, headers of protocols), which lie in `sdk/p4` of a checkout.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::preprocessor::Files;
@@ -27,7 +26,7 @@ fn shipped(name: &str) -> Result<(String, String), String> {
 /// # Errors
 /// What keeps it from being read.
 pub fn text(name: &str) -> Result<String, String> {
-    match fs::read_to_string(name) {
+    match pinion_input::text(name) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             shipped(name).map(|(_, text)| text)
         }
@@ -53,7 +52,7 @@ impl Files for Library {
     fn read(&self, name: &str, from: Option<&str>, own: bool) -> Result<(String, String), String> {
         if own {
             let path = beside(name, from);
-            match fs::read_to_string(&path) {
+            match pinion_input::text(&path) {
                 Ok(text) => return Ok((path.to_string_lossy().into_owned(), text)),
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
                 Err(error) => return Err(reason(&error)),

@@ -5,8 +5,8 @@
 //! what the published hardware and its models do. Fields of the configuration count where they
 //! differ from the defaults; what `PINION_SET` names, counts in any case.
 
+use std::env;
 use std::path::{Path, PathBuf};
-use std::{env, fs};
 
 use pinion_sim::config::Loaded;
 use pinion_sim::machine;
@@ -131,7 +131,7 @@ fn machine_text(name: &str) -> Result<(String, String)> {
     match name {
         "pspin" => Ok((name.to_owned(), PSPIN.to_owned())),
         "fpspin" => Ok((name.to_owned(), FPSPIN.to_owned())),
-        _ if path.is_file() => match fs::read_to_string(path) {
+        _ if path.is_file() => match pinion_input::text(path) {
             Ok(text) => Ok((name.to_owned(), text)),
             Err(source) => Err(Error::File { path: path.to_owned(), source }),
         },

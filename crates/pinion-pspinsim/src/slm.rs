@@ -3,7 +3,6 @@
 //! files, one per memory or bank, comes in; a program to load goes out.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 
 use pinion_isa::elf::{Image, Segment, SegmentFlags};
@@ -61,7 +60,7 @@ pub fn read(folder: &Path, machine: &Machine) -> Result<Image> {
 
 /// Reads the words of a file, each with its bytes from the lowest on; a missing file has none.
 fn words(path: &Path) -> Result<Vec<(u64, Vec<u8>)>> {
-    let text = match fs::read_to_string(path) {
+    let text = match pinion_input::text(path) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(source) => return Err(Error::File { path: path.to_owned(), source }),

@@ -1,7 +1,6 @@
 //! Packet traces in the published text format: a line of 13 comma-separated numbers per packet, and
 //! a binary file with the packets' bytes, one behind the other.
 
-use std::fs;
 use std::path::Path;
 
 use crate::error::{Error, Result};
@@ -30,8 +29,8 @@ const HOST_BYTES: u32 = 0x4000_0000;
 /// Reads a trace; its contexts have host memory from its start on and all of the scratchpads.
 pub fn read(lines: &Path, data: &Path, scratchpad_bytes: u32) -> Result<Vec<Packet>> {
     let file = |path: &Path, source| Error::File { path: path.to_owned(), source };
-    let text = fs::read_to_string(lines).map_err(|error| file(lines, error))?;
-    let bytes = fs::read(data).map_err(|error| file(data, error))?;
+    let text = pinion_input::text(lines).map_err(|error| file(lines, error))?;
+    let bytes = pinion_input::bytes(data).map_err(|error| file(data, error))?;
     let mut rest = &bytes[..];
     let mut packets = Vec::new();
     for (index, line) in text.lines().enumerate() {

@@ -364,7 +364,7 @@ impl Program {
 /// Tells what lies at a path, and its name.
 fn what(path: &Path) -> pinion_app::Result<(Kind, String)> {
     if let Some(file) = cluster::locate(path) {
-        let text = fs::read_to_string(&file).map_err(|error| Error::file("read", &file, error))?;
+        let text = pinion_input::text(&file).map_err(|error| Error::file("read", &file, error))?;
         let name = cluster::name(&file.display().to_string(), &text, &[])?;
         return Ok((Kind::Cluster, name));
     }
@@ -422,7 +422,7 @@ impl Text<'_> {
         for (name, text) in [(self.file, self.source), ("app.toml", &self.manifest)] {
             let file = folder.join(name);
             // Left alone when it is there: somebody may be compiling it.
-            if fs::read_to_string(&file).is_ok_and(|found| found == text) {
+            if pinion_input::text(&file).is_ok_and(|found| found == text) {
                 continue;
             }
             pinion_observe::report::write_whole(&file, text.as_bytes())?;

@@ -479,7 +479,7 @@ fn identity(py: Python<'_>) -> PyResult<String> {
     let file: PathBuf = py.import("pinion._pinion")?.getattr("__file__")?.extract()?;
     let again = || again::script(&["pinion._pinion.__file__".to_owned()]);
     let bytes = errors::detached(py, again, || {
-        std::fs::read(&file).map_err(|error| Error::file("read", &file, error))
+        pinion_input::bytes(&file).map_err(|error| Error::file("read", &file, error))
     })?;
     let digest = py.import("hashlib")?.call_method1("sha256", (bytes.as_slice(),))?;
     let digest: String = digest.call_method0("hexdigest")?.extract()?;

@@ -35,7 +35,7 @@ impl Layout {
     pub(super) fn linker_script(&self, sdk: &Sdk) -> Result<String> {
         let path = sdk.link_template();
         let mut script =
-            std::fs::read_to_string(&path).map_err(|error| Error::file("read", &path, error))?;
+            pinion_input::text(&path).map_err(|error| Error::file("read", &path, error))?;
         for name in sdk.file.value.link.values.keys() {
             let value = format!("{:#x}", self.value(name, sdk)?);
             script = script.replace(&format!("@{name}@"), &value);

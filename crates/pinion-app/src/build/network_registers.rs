@@ -5,7 +5,6 @@
 //! or a library that holds a value in either must write it and read it again. So the rule is: no
 //! instruction writes x30, none reads x31. It holds for the whole program, libraries included.
 
-use std::fs;
 use std::path::Path;
 
 use pinion_isa::elf::Image;
@@ -48,7 +47,7 @@ pub fn violations(image: &Image) -> Vec<Violation> {
 /// # Errors
 /// When it cannot be read or breaks the rule.
 pub fn check_file(file: &Path, shown: &Path) -> Result<()> {
-    let bytes = fs::read(file).map_err(|error| Error::file("read", file, error))?;
+    let bytes = pinion_input::bytes(file).map_err(|error| Error::file("read", file, error))?;
     let image = Image::parse_for::<u64>(&bytes, &shown.display().to_string())?;
     let found = violations(&image);
     let Some(first) = found.first() else { return Ok(()) };

@@ -138,33 +138,9 @@ fn is_harmless(flag: &str) -> bool {
 /// Refuses files of the manifest that lie outside of its folder, links followed, and what is no file or never
 /// ends.
 fn check_paths(manifest: &Manifest) -> Result<()> {
-    let app = &manifest.app;
-    let mut paths: Vec<(String, &Path)> = Vec::new();
-    paths.extend(app.sources.iter().map(|path| ("app.sources".to_owned(), path.as_path())));
-    paths.extend(
-        app.include_dirs.iter().map(|path| ("app.include_dirs".to_owned(), path.as_path())),
-    );
-    paths.extend(app.elf.iter().map(|path| ("app.elf".to_owned(), path.as_path())));
-    for (index, context) in manifest.contexts().iter().enumerate() {
-        let images = [
-            ("handler_memory_image", &context.handler_memory_image),
-            ("host_memory_image", &context.host_memory_image),
-        ];
-        let named = images.into_iter().filter_map(|(key, path)| Some((key, path.as_deref()?)));
-        paths.extend(named.map(|(key, path)| (format!("context[{index}].{key}"), path)));
-    }
-    if let Some(service) = manifest.nanoservice() {
-        let programs = [
-            ("ingress", &service.ingress),
-            ("egress", &service.egress),
-            ("tables", &service.tables),
-        ];
-        let named = programs.into_iter().filter_map(|(key, path)| Some((key, path.as_deref()?)));
-        paths.extend(named.map(|(key, path)| (format!("transport.{key}"), path)));
-    }
     let resolve = |path: &Path| path.canonicalize();
     let dir = resolve(&manifest.dir).map_err(|error| Error::file("use", &manifest.dir, error))?;
-    for (key, path) in paths {
+    for (key, path) in manifest.files() {
         // What does not exist is for others to complain about.
         let Ok(found) = resolve(path) else { continue };
         if !found.starts_with(&dir) {

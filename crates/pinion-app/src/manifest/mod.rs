@@ -144,6 +144,36 @@ pub enum Watchdog {
 struct Nothing {}
 
 impl Manifest {
+    /// Lists the files and folders that it names, each with its key.
+    pub fn files(&self) -> Vec<(String, &Path)> {
+        let app = &self.app;
+        let mut paths: Vec<(String, &Path)> = Vec::new();
+        paths.extend(app.sources.iter().map(|path| ("app.sources".to_owned(), path.as_path())));
+        paths.extend(
+            app.include_dirs.iter().map(|path| ("app.include_dirs".to_owned(), path.as_path())),
+        );
+        paths.extend(app.elf.iter().map(|path| ("app.elf".to_owned(), path.as_path())));
+        for (index, context) in self.contexts().iter().enumerate() {
+            let images = [
+                ("handler_memory_image", &context.handler_memory_image),
+                ("host_memory_image", &context.host_memory_image),
+            ];
+            let named = images.into_iter().filter_map(|(key, path)| Some((key, path.as_deref()?)));
+            paths.extend(named.map(|(key, path)| (format!("context[{index}].{key}"), path)));
+        }
+        if let Some(service) = self.nanoservice() {
+            let programs = [
+                ("ingress", &service.ingress),
+                ("egress", &service.egress),
+                ("tables", &service.tables),
+            ];
+            let named =
+                programs.into_iter().filter_map(|(key, path)| Some((key, path.as_deref()?)));
+            paths.extend(named.map(|(key, path)| (format!("transport.{key}"), path)));
+        }
+        paths
+    }
+
     /// Describes handlers that are known by their sources alone: they can be compiled, not run.
     ///
     /// # Errors

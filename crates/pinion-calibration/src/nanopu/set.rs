@@ -253,7 +253,7 @@ impl Set {
     /// When the index is unreadable or no scenario fits.
     pub fn scenarios(&self, filter: Option<&str>) -> Result<Vec<Scenario>> {
         let path = self.dir.join("scenarios/index.json");
-        let text = std::fs::read_to_string(&path).map_err(|e| Error::file("read", &path, e))?;
+        let text = pinion_input::text(&path).map_err(|e| Error::file("read", &path, e))?;
         let mut scenarios: Vec<Scenario> = serde_json::from_str(&text)
             .map_err(|error| Error::part(format!("cannot read {}", path.display()), error))?;
         if let Some(filter) = filter {

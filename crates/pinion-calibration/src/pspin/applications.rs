@@ -190,7 +190,7 @@ fn passages(dir: &Path, machine: &Machine, run: &Run) -> Result<Passages> {
         None => Ok(Vec::new()),
         Some(file) => {
             let path = dir.join(file);
-            std::fs::read(&path).map_err(|error| Error::file("read", &path, error))
+            pinion_input::bytes(&path).map_err(|error| Error::file("read", &path, error))
         }
     };
     let mut contexts = Vec::new();
@@ -226,7 +226,7 @@ fn passages(dir: &Path, machine: &Machine, run: &Run) -> Result<Passages> {
 
 fn contents(dir: &Path) -> Result<Contents> {
     let path = dir.join("app.toml");
-    let text = std::fs::read_to_string(&path).map_err(|error| Error::file("read", &path, error))?;
+    let text = pinion_input::text(&path).map_err(|error| Error::file("read", &path, error))?;
     let loaded: Loaded<Contents> = config::load(&path.display().to_string(), &text, &[])?;
     Ok(loaded.value)
 }

@@ -98,7 +98,7 @@ pub fn serve(
         greeting::Greeted::Ended(ended) => return Ok(ended),
     };
     let Launched { timeline, elf, image, code, entries, why, notices } = *launched;
-    let file = std::fs::read(&elf).map_err(|error| Error::file("read", &elf, error))?;
+    let file = pinion_input::bytes(&elf).map_err(|error| Error::file("read", &elf, error))?;
     let program = Program::new(&image, file, code);
     let symbols = Symbols::new(&program);
     let console = Console::new(timeline, why);

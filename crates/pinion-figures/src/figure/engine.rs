@@ -243,7 +243,7 @@ impl Figure for FromFile {
 
     fn definition(&self, overrides: &[String]) -> Result<Definition> {
         let Some(path) = &self.path else { return Definition::load(&self.name, overrides) };
-        let text = std::fs::read_to_string(path).map_err(|e| Error::file("read", path, e))?;
+        let text = pinion_input::text(path).map_err(|e| Error::file("read", path, e))?;
         Definition::read_file(&path.display().to_string(), &text, overrides)
     }
 

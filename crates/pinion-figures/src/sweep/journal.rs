@@ -50,7 +50,7 @@ impl Journal {
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             fs::create_dir_all(folder).map_err(|error| Error::file("create", folder, error))?;
         }
-        let text = match fs::read(path) {
+        let text = match pinion_input::bytes(path) {
             Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
             Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
             Err(error) => return Err(Error::file("read", path, error)),

@@ -101,7 +101,7 @@ impl Ready {
                 add(&read(&service.built.elf)?);
                 add(format!("{:?}{:?}", setup.machine.value, service.arguments()).as_bytes());
                 add(format!("{asked:?}").as_bytes());
-                if let Ok(script) = std::fs::read(service.manifest.dir.join(SCRIPT_NAME)) {
+                if let Ok(script) = pinion_input::bytes(service.manifest.dir.join(SCRIPT_NAME)) {
                     add(&script);
                 }
             }
@@ -182,7 +182,7 @@ impl Ready {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>> {
-    std::fs::read(path).map_err(|error| Error::file("read", path, error))
+    pinion_input::bytes(path).map_err(|error| Error::file("read", path, error))
 }
 
 /// Takes the first line of what troubles a summary.

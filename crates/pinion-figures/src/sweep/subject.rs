@@ -22,7 +22,7 @@ pub struct ClusterFile {
 
 impl ClusterFile {
     fn read(path: PathBuf) -> Result<Self> {
-        let text = std::fs::read_to_string(&path);
+        let text = pinion_input::text(&path);
         let text = text.map_err(|error| pinion_app::Error::file("read", &path, error))?;
         let name = cluster::name(&path.display().to_string(), &text, &[])?;
         Ok(Self { name, path, text })

@@ -127,7 +127,7 @@ impl Image {
     /// As [`Image::parse`], and when the file cannot be read.
     pub fn read(path: &std::path::Path) -> Result<Self, ElfError> {
         let name = path.display().to_string();
-        match std::fs::read(path) {
+        match pinion_input::bytes(path) {
             Ok(bytes) => Self::parse(&bytes, &name),
             Err(source) => Err(ElfError::Unreadable { name, source }),
         }

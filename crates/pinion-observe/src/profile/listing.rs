@@ -44,7 +44,7 @@ impl Listing {
 }
 
 fn has_lines(elf: &Path) -> bool {
-    let bytes = std::fs::read(elf).unwrap_or_default();
+    let bytes = pinion_input::bytes(elf).unwrap_or_default();
     section_data(&bytes, ".debug_line").is_some_and(|lines| !lines.is_empty())
 }
 
@@ -69,7 +69,7 @@ impl Profile<'_> {
         let busy = self.sum().busy();
         let mut text = String::new();
         for (file, lines) in &covered {
-            let source = std::fs::read_to_string(file)
+            let source = pinion_input::text(file)
                 .map_err(|error| Error::Usage(format!("cannot read {file}: {error}")))?;
             let _ = writeln!(text, "{file}\n{}", head("times"));
             for (index, line) in source.lines().enumerate() {

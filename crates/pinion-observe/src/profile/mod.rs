@@ -111,7 +111,7 @@ impl Profile<'_> {
 
     /// Reads the program; nothing where it is gone.
     pub(crate) fn bytes(&self) -> Vec<u8> {
-        let read = || std::fs::read(&self.elf).unwrap_or_default();
+        let read = || pinion_input::bytes(&self.elf).unwrap_or_default();
         self.file.as_ref().map_or_else(read, |file| file.to_vec())
     }
 

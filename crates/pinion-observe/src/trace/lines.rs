@@ -25,7 +25,7 @@ struct Row {
 impl SourceLines {
     /// Reads a program's debug information, if it has any that can be read.
     pub fn read(elf: &Path) -> Self {
-        Self::of(&std::fs::read(elf).unwrap_or_default())
+        Self::of(&pinion_input::bytes(elf).unwrap_or_default())
     }
 
     /// Does the same with the bytes of an ELF file.

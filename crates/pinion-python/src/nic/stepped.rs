@@ -71,7 +71,7 @@ impl Program {
     /// Reads its file.
     pub fn file(&self) -> Result<Vec<u8>> {
         let elf: PathBuf = self.elf().to_owned();
-        std::fs::read(&elf).map_err(|error| pinion_app::Error::file("read", &elf, error))
+        pinion_input::bytes(&elf).map_err(|error| pinion_app::Error::file("read", &elf, error))
     }
 }
 

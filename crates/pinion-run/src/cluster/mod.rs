@@ -69,7 +69,7 @@ pub fn name(origin: &str, text: &str, overrides: &[String]) -> Result<String> {
 /// # Errors
 /// What is wrong with the text, with an override, or with what a node's folder says.
 pub fn has_nics(file: &Path, overrides: &[String]) -> Result<bool> {
-    let text = std::fs::read_to_string(file).map_err(|error| Error::file("read", file, error))?;
+    let text = pinion_input::text(file).map_err(|error| Error::file("read", file, error))?;
     let (loaded, _) = manifest::load(&file.display().to_string(), &text, overrides)?;
     let folder = file.parent().unwrap_or(Path::new("."));
     for node in &loaded.value.node {
@@ -87,7 +87,7 @@ pub fn locate(path: &Path) -> Option<PathBuf> {
         let file = path.join(FILE_NAME);
         return file.is_file().then_some(file);
     }
-    let text = std::fs::read_to_string(path).ok()?;
+    let text = pinion_input::text(path).ok()?;
     let is_cluster = text.lines().any(|line| line.trim() == "[cluster]");
     is_cluster.then(|| path.to_owned())
 }

@@ -164,7 +164,7 @@ impl Plan {
     }
 
     fn read(file: &Path, options: &Options, kernel: Option<OtherSide>) -> Result<Self> {
-        let text = std::fs::read_to_string(file);
+        let text = pinion_input::text(file);
         let text = text.map_err(|error| Error::file("read", file, error))?;
         let folder = file.parent().unwrap_or(Path::new("."));
         Self::make(&text, &file.display().to_string(), folder, options, kernel)

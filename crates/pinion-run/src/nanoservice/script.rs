@@ -3,7 +3,6 @@
 //! for them before it sends the next message.
 
 use std::collections::HashMap;
-use std::fs;
 use std::path::Path;
 
 use pinion_net::frame::lnic::Header;
@@ -93,7 +92,7 @@ impl Script {
     /// # Errors
     /// When it cannot be read or is no such file.
     pub fn read(path: &Path) -> Result<Self> {
-        let text = fs::read_to_string(path).map_err(|error| Error::file("read", path, error))?;
+        let text = pinion_input::text(path).map_err(|error| Error::file("read", path, error))?;
         let wrong = |problem: String| Error::Usage(format!("{}: {problem}", path.display()));
         let raw: RawScript = toml::from_str(&text).map_err(|error| wrong(error.to_string()))?;
         let mut exchanges = Vec::new();
@@ -262,6 +261,8 @@ fn list(words: &[u64]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn script(text: &str) -> Result<Script> {

@@ -117,7 +117,7 @@ pub fn load_file<T: DeserializeOwned>(
     overrides: &[String],
 ) -> Result<Loaded<T>, ConfigError> {
     let origin = path.display().to_string();
-    let text = std::fs::read_to_string(path)
+    let text = pinion_input::text(path)
         .map_err(|source| ConfigError::Read { path: origin.clone(), source })?;
     load(&origin, &text, overrides)
 }

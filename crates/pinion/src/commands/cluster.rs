@@ -41,7 +41,13 @@ pub fn run(args: &RunArgs, file: &Path, keep: &mut Keep) -> Result<Status> {
     let recording = args.recording.iter().map(|file| ("APP", file.clone()));
     outputs.extend(args.record.iter().map(|file| ("--record", file.clone())));
     outputs.extend(queues.iter().map(|(_, file)| ("--queue", file.clone())));
-    files::keep_apart(&recording.collect::<Vec<_>>(), &outputs)?;
+    if let Some(file) = &args.cluster.curve {
+        outputs.push(("--curve", file.clone()));
+        outputs.push(("the chart beside it", file.with_extension("svg")));
+    }
+    let mut inputs = files::of_application(&args.app);
+    inputs.extend(recording);
+    files::keep_apart(&inputs, &outputs)?;
     if let Some(live) = &args.live {
         look::refuse(args, &["--html"], "with runs; this is a live run's recording of a cluster")?;
         return replay(args, file, live, keep);
@@ -144,7 +150,7 @@ pub fn trace(args: &TraceArgs, file: &Path) -> Result<Status> {
     outputs.extend(args.out.iter().map(|file| ("--out", file.clone())));
     outputs.extend(args.perfetto.iter().map(|file| ("--perfetto", file.clone())));
     outputs.extend(args.vcd.iter().map(|file| ("--vcd", file.clone())));
-    files::keep_apart(&[], &outputs)?;
+    files::keep_apart(&files::of_application(&run.app), &outputs)?;
     let plan = plan_for_a_node(run, file)?;
     if args.node.is_none() && args.is_of_units() {
         return trace_all(args, &plan, captures);
@@ -296,10 +302,6 @@ fn conclude_curve(
     failed: &[Summary],
 ) -> Result<Status> {
     let chart = file.with_extension("svg");
-    files::keep_apart(
-        &[],
-        &[("--curve", file.to_owned()), ("the chart beside it", chart.clone())],
-    )?;
     write_whole(file, &curve.to_csv()?)?;
     write_whole(&chart, curve.to_svg()?.as_bytes())?;
     if let Some(path) = &args.report.json {
@@ -330,7 +332,7 @@ fn histograms(args: &RunArgs, plan: &Plan) -> Result<Vec<(String, PathBuf)>> {
         outputs.push(("--histogram", PathBuf::from(file)));
         histograms.push((load.to_owned(), PathBuf::from(file)));
     }
-    files::keep_apart(&[], &outputs)?;
+    files::keep_apart(&files::of_application(&args.app), &outputs)?;
     Ok(histograms)
 }
 

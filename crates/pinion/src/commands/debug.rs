@@ -106,7 +106,7 @@ pub fn prepare(args: &DebugArgs, recording: Option<Recording>) -> Result<Launche
     let Subject { timeline, elf, entries, built, mut why } = choose(args)?()?;
     let mut notices: Vec<String> = built.iter().flat_map(build::said).collect();
     notices.extend(lack_of_symbols(&elf, "the editor")?);
-    let bytes = std::fs::read(&elf).map_err(|error| Error::file("read", &elf, error))?;
+    let bytes = pinion_input::bytes(&elf).map_err(|error| Error::file("read", &elf, error))?;
     let name = elf.display().to_string();
     let (image, code) = match timeline.machine().width() {
         Width::Rv32 => (Image::parse(&bytes, &name)?, Code::HPU),
@@ -246,7 +246,7 @@ fn conclude(ended: Ended) -> Result<Status> {
 
 /// Says what a debugger will not find in the program.
 pub fn lack_of_symbols(elf: &Path, whom: &str) -> Result<Option<String>> {
-    let bytes = std::fs::read(elf).map_err(|error| Error::file("read", elf, error))?;
+    let bytes = pinion_input::bytes(elf).map_err(|error| Error::file("read", elf, error))?;
     let is_missing =
         pinion_isa::elf::section_data(&bytes, ".debug_info").is_none_or(<[u8]>::is_empty);
     Ok(is_missing.then(|| {

@@ -191,7 +191,7 @@ impl<'a> Side<'a> {
                 Target::Load { .. } | Target::Frames { .. } => return None,
             },
         };
-        std::fs::read(elf).ok()
+        pinion_input::bytes(elf).ok()
     }
 
     /// Gives what units hold at the end of a cycle, by name: of a node its own, of a cluster those of all

@@ -4,10 +4,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use pinion::Error;
 use pinion::error::Result;
+use pinion::{Error, cluster, manifest};
 
-use crate::cli::ReportArgs;
+use crate::cli::{AppArgs, ReportArgs};
 use crate::output;
 
 /// An option and the file it names.
@@ -25,6 +25,22 @@ pub fn reports(args: &ReportArgs) -> Vec<Named> {
     .filter_map(|(option, path)| Some((option, path.clone()?)))
     .filter(|(option, path)| *option != "--json" || !output::is_stdout(path))
     .collect()
+}
+
+/// Lists what an application is read from: its manifest, or a cluster's file, what the manifest names, and the machine.
+pub fn of_application(args: &AppArgs) -> Vec<Named> {
+    let machine = args.machine.as_ref().map(|name| ("--machine", PathBuf::from(name)));
+    let mut files: Vec<Named> = machine.into_iter().collect();
+    if let Some(file) = cluster::locate(&args.app) {
+        files.push(("APP", file));
+        return files;
+    }
+    files.push(("APP", manifest::locate(&args.app)));
+    // One that is wrong is complained about when it is used.
+    if let Ok(manifest) = manifest::load(&args.app) {
+        files.extend(manifest.files().iter().map(|(_, path)| ("APP", path.to_path_buf())));
+    }
+    files
 }
 
 /// Checks that no output is an input, and that no two outputs are the same file.

@@ -129,8 +129,9 @@ pub fn keep_files_apart(args: &RunArgs, more: &[(&'static str, Option<&PathBuf>)
     let messages = ("--messages", &args.service.messages);
     let recording = ("APP", &args.recording);
     let inputs = [recording, ("--pcap-in", &args.pcap_in), ("--elf", &args.elf), messages];
-    let inputs: Vec<_> =
+    let mut inputs: Vec<_> =
         inputs.into_iter().filter_map(|(option, path)| Some((option, path.clone()?))).collect();
+    inputs.extend(files::of_application(&args.app));
     let dumps = args.host_dump.iter().filter_map(|text| text.split_once('='));
     let mut outputs = files::reports(&args.report);
     outputs.extend(more.iter().filter_map(|(option, file)| Some((*option, file.cloned()?))));

@@ -20,7 +20,9 @@ pub fn run(args: &TestArgs) -> Result<Status> {
     let outputs: Vec<_> =
         outputs.into_iter().filter_map(|(option, file)| Some((option, file.clone()?))).collect();
     let file = args.expect.clone().unwrap_or_else(|| beside(&args.app.app));
-    files::keep_apart(&[("--expect", file.clone())], &outputs)?;
+    let mut inputs = files::of_application(&args.app);
+    inputs.push(("--expect", file.clone()));
+    files::keep_apart(&inputs, &outputs)?;
     let suite = Suite::read(&file)?;
     let is_wanted = |name: &str| {
         args.only.is_empty() || args.only.iter().any(|text| name.contains(text.as_str()))

@@ -35,7 +35,7 @@ use crate::output;
 pub fn run(args: &UpArgs) -> Result<Status> {
     let mut files = files::reports(&args.report);
     files.extend(args.record.iter().map(|file| ("--record", file.clone())));
-    files::keep_apart(&[], &files)?;
+    files::keep_apart(&files::of_application(&args.app), &files)?;
     engine::refuse_hardware(&args.engine, "a live run has no time for it")?;
     engine::refuse_core_without_nic(&args.app, &args.app.set)?;
     if let Some(file) = pinion::cluster::locate(&args.app.app) {
@@ -98,7 +98,8 @@ fn reception(
 ) -> Box<dyn Guest> {
     let name = args.tap.as_ref().or(args.interface.as_ref()).map_or("", String::as_str);
     let read = |(name, path): &(&str, Option<&Path>)| {
-        let read = |path| std::fs::read(path).map_err(|error| Error::file("read", path, error));
+        let read =
+            |path| pinion_input::bytes(path).map_err(|error| Error::file("read", path, error));
         let elf = path.map(read).transpose()?.unwrap_or_default();
         Ok(Known { name: format!("{name}.elf"), elf })
     };

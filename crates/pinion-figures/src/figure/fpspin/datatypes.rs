@@ -2,7 +2,6 @@
 //! that takes about as long, and by the host itself. A figure's file asks for it with `run.kind =
 //! "datatypes"`.
 
-use std::fs;
 use std::sync::Arc;
 
 use pinion_sim::Time;
@@ -141,7 +140,8 @@ fn measure(bench: &Bench<'_>, experiment: Experiment) -> Result<Done> {
         bench,
         experiment,
         app: bench.app("datatypes")?,
-        layout: fs::read(&layout).map_err(|error| Error::file("read", &layout, error))?,
+        layout: pinion_input::bytes(&layout)
+            .map_err(|error| Error::file("read", &layout, error))?,
         message: (0..experiment.message_bytes()).map(|at| (at * 31 + at / 251) as u8).collect(),
         payload_bytes: experiment.payload_bytes,
     };

@@ -13,7 +13,7 @@ use super::tables::{aligned, below, conditions};
 /// When it cannot be read, or is another document.
 pub fn read(path: &Path) -> Result<Value> {
     let wrong = |why: String| Error::Usage(format!("--against {}: {why}", path.display()));
-    let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
+    let text = pinion_input::text(path).map_err(|error| wrong(error.to_string()))?;
     let document: Value = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
     match document["document"]["kind"].as_str() {
         Some("bench") => Ok(document),

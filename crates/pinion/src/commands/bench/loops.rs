@@ -176,7 +176,7 @@ fn on_hpus(one: &Loop, folder: &Path, engine_core: EngineCore) -> Result<(u64, f
 fn on_a_hart(elf: &Path) -> Result<(u64, f64)> {
     let machine = machine::load::<Machine>("nanopu", &["core.count=1".to_owned()], false)?.value;
     let wrong = |why: String| Error::Usage(format!("{}: {why}", elf.display()));
-    let bytes = std::fs::read(elf).map_err(|error| wrong(error.to_string()))?;
+    let bytes = pinion_input::bytes(elf).map_err(|error| wrong(error.to_string()))?;
     let image =
         Image::parse_for::<u64>(&bytes, "loop").map_err(|error| wrong(error.to_string()))?;
     let address = machine.address.parse().map_err(|_| wrong("no address".to_owned()))?;
