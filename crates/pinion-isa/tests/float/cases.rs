@@ -11,7 +11,7 @@ use pinion_sim::random::SplitMix64;
 /// The upper half of a register that holds a single-precision value.
 const BOX: u64 = 0xffff_ffff << 32;
 /// What registers hold that are not written.
-const POISON: u64 = 0x5a5a_1234_8765_a5a5;
+pub const POISON: u64 = 0x5a5a_1234_8765_a5a5;
 /// Random cases of each operation, in the tests.
 pub const RANDOM: usize = 4000;
 /// Number of the dynamic rounding mode.
@@ -41,14 +41,6 @@ pub struct Answer {
     pub x: u64,
     /// Flags and rounding mode.
     pub fcsr: u32,
-}
-
-impl Answer {
-    /// What a case finds, before anything is done.
-    pub fn before(case: &Case, wide: bool) -> Self {
-        let x = if wide { POISON } else { POISON as u32 as i32 as u64 };
-        Self { is_illegal: false, f: POISON, x, fcsr: case.fcsr }
-    }
 }
 
 /// An operation as instructions encode it.
@@ -149,7 +141,7 @@ impl Operation {
                             word: self.word(is_double, mode),
                             f: [*a, *b, *c],
                             x: INTEGERS[(number as usize + third) % INTEGERS.len()],
-                            fcsr: (number / 3 % 8) << 5 | number % 32,
+                            fcsr: ((number / 3 % 8) << 5) | (number % 32),
                         });
                     }
                 }
@@ -236,7 +228,7 @@ fn corners(is_double: bool) -> Vec<u64> {
 }
 
 fn below(random: &mut SplitMix64, most: u64) -> u64 {
-    (u128::from(random.draw()) * u128::from(most) >> 64) as u64
+    ((u128::from(random.draw()) * u128::from(most)) >> 64) as u64
 }
 
 /// A random register's contents; `near` gives the operands of a case exponents that are near each other.
