@@ -31,7 +31,7 @@ LAYERS = [
     ],
     ["pinion-cores", "pinion-host", "pinion-net", "pinion-p4", "pinion-perfetto"],
     ["pinion-nanopu-machine", "pinion-p4-hardware", "pinion-spin-machine"],
-    ["pinion-nanopu-hardware"],
+    ["pinion-nanopu-hardware", "pinion-spin-hardware"],
     ["pinion-instruction-cache", "pinion-l2-port"],
     ["pinion-nanopu", "pinion-spin"],
     ["pinion-native", "pinion-pspinsim"],

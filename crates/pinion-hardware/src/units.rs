@@ -29,8 +29,10 @@ rtl! {
     "spin/cluster_scheduler.sv" as "cluster_scheduler.sv",
     "spin/command_unit.sv" as "command_unit.sv",
     "spin/dispatcher.sv" as "dispatcher.sv",
+    "spin/matching_engine.sv" as "matching_engine.sv",
     "spin/mpq_engine.sv" as "mpq_engine.sv",
     "spin/mpq_queue.sv" as "mpq_queue.sv",
+    "spin/packet_allocator.sv" as "packet_allocator.sv",
     "spin/packet_ring.sv" as "packet_ring.sv",
 }
 
@@ -82,6 +84,10 @@ pub fn text(unit: Unit) -> &'static str {
 /// Says what a unit that hardware can stand for does.
 const fn what(unit: Unit) -> &'static str {
     match unit {
+        Unit::Spin(SpinUnit::MatchingEngine) => {
+            "packets' contexts, and where messages end: FPsPIN's"
+        }
+        Unit::Spin(SpinUnit::PacketAllocator) => "room in L2, in slots of two sizes: FPsPIN's",
         Unit::Spin(SpinUnit::MpqEngine) => {
             "a queue per message: header before payload before completion"
         }

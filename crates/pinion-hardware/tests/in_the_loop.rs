@@ -100,6 +100,46 @@ fn same(folder: &str, set: &[&str], traffic: &str, units: &[&str]) {
     assert_eq!(expected, found);
 }
 
+/// The L2 packet buffer of FPsPIN, so small that packets wait for room, and an engine whose answer takes four
+/// cycles.
+const FPSPIN: [&str; 9] = [
+    SMALL[0],
+    SMALL[1],
+    SMALL[2],
+    "allocator.kind=slots",
+    "inbound.max_packet_bytes=1536",
+    "allocator.small_slots=16",
+    "allocator.large_slots=8",
+    "matching.latency_cycles=4",
+    "matching.swapped_compare=true",
+];
+
+#[test]
+fn a_matching_engine_of_hardware_changes_no_result() {
+    if !is_left_out() {
+        same(BUSY, &FPSPIN, &packets(2_000), &["matching_engine"]);
+        same(
+            "examples/aggregate",
+            &FPSPIN,
+            "slmp,size=512,bytes=65536,syn=none",
+            &["matching_engine"],
+        );
+        same(
+            "examples/kvstore",
+            &FPSPIN,
+            "udp,dport=9300,size=64:1/200:1,messages=2000,rate=20g",
+            &["matching_engine"],
+        );
+    }
+}
+
+#[test]
+fn a_packet_allocator_of_hardware_changes_no_result() {
+    if !is_left_out() {
+        same(BUSY, &FPSPIN, &packets(2_000), &["packet_allocator"]);
+    }
+}
+
 #[test]
 fn a_dispatcher_of_hardware_changes_no_result() {
     if !is_left_out() {
@@ -146,7 +186,7 @@ fn all_units_that_can_are_hardware_at_once() {
     }
 }
 
-/// A long run, for `tests/hardware/loop.py`: `PINION_PACKETS=100000`.
+/// A long run, for `make hardware`: `PINION_PACKETS=100000`.
 #[test]
 #[ignore = "long: a hundred thousand packets"]
 fn random_traffic() {
@@ -154,6 +194,7 @@ fn random_traffic() {
     let all = ["mpq_engine", "dispatcher", "cluster_scheduler"];
     let count = count.unwrap_or(100_000);
     same(BUSY, &["mpq.count=16"], &packets(count), &all);
+    same(BUSY, &FPSPIN[3..], &packets(count), &["matching_engine", "packet_allocator"]);
     for (app, traffic) in COMMANDS {
         same(app, &[], &format!("{traffic},messages={count}"), &["command_unit"]);
     }
@@ -197,14 +238,80 @@ fn a_block_that_differs_is_told_at_its_first_cycle() {
 }
 
 #[test]
+fn a_block_that_matches_or_gives_room_otherwise_is_found() {
+    if is_left_out() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let Some(app) = load(BUSY, &FPSPIN) else { return };
+    let cases = [
+        (
+            "matching_engine",
+            "value <= to",
+            "value < to",
+            "result_matched is 0x0 and the model's 0x1",
+        ),
+        (
+            "packet_allocator",
+            "any_small && any_large",
+            "any_small",
+            "packet_ready is 0x1 and the model's 0x0",
+        ),
+    ];
+    for (unit, change, to, expected) in cases {
+        let file = own(folder.path(), unit, change, to);
+        let named = format!("{unit}={}", file.display());
+        let beside = Choice::read(&[named], true, folder.path().to_owned()).expect("a unit");
+        let (_, _, nic) = run(&app, &packets(800), Some(&beside));
+        let said = nic.hardware_failure().expect("a difference");
+        assert!(said.contains(expected), "{said}");
+        assert!(folder.path().join(format!("{unit}.vcd")).is_file());
+    }
+    let cases = [
+        (
+            "matching_engine",
+            "assign result_context = ",
+            "assign result_context = 1 | ",
+            "there are 1 contexts",
+        ),
+        (
+            "packet_allocator",
+            "? ADDRESS'(small_address)",
+            "? ADDRESS'(0)",
+            "meet the packet at 0x0",
+        ),
+    ];
+    for (unit, change, to, expected) in cases {
+        let file = own(folder.path(), unit, change, to);
+        let named = format!("{unit}={}", file.display());
+        let alone = Choice::read(&[named], false, folder.path().to_owned()).expect("a unit");
+        let (_, _, nic) = run(&app, &packets(80), Some(&alone));
+        let said = nic.hardware_failure().expect("a failure");
+        assert!(said.contains(expected), "{said}");
+    }
+}
+
+#[test]
 fn a_block_that_stops_answering_is_told_with_who_waits() {
     if is_left_out() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
-    let Some(app) = load(BUSY, &SMALL) else { return };
+    let Some(app) = load(BUSY, &FPSPIN) else { return };
     let cases = [
         ("dispatcher", "assign task_ready = |takes;", "assign task_ready = 0;", "task_valid is up"),
+        (
+            "matching_engine",
+            "assign result_valid = answered;",
+            "assign result_valid = 0;",
+            "it has not had result_valid up for",
+        ),
+        (
+            "packet_allocator",
+            "assign packet_ready = any_small && any_large;",
+            "assign packet_ready = 0;",
+            "packet_valid is up and packet_ready has not come",
+        ),
         (
             "mpq_engine",
             "assign task_valid = offered;",

@@ -74,6 +74,17 @@ pub enum Verdict {
     },
 }
 
+/// Holds what a block of hardware in the engine's place says of a packet that a context takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Found {
+    /// The execution context.
+    pub context: u32,
+    /// The word at [`MatchingEngine::ID_BYTE`].
+    pub id_word: u32,
+    /// Whether it is the message's last packet.
+    pub end_of_message: bool,
+}
+
 #[derive(Debug, Clone)]
 struct Flow {
     key: FlowKey,
@@ -114,6 +125,9 @@ pub struct MatchingEngine {
 }
 
 impl MatchingEngine {
+    /// Where the word lies that hardware takes for a message's id (SLMP's).
+    pub const ID_BYTE: u32 = 44;
+
     /// Makes an engine with a ruleset for each context, in the contexts' order.
     ///
     /// # Errors
@@ -199,6 +213,16 @@ impl MatchingEngine {
         Ok(())
     }
 
+    /// Gives what each context wants, in the contexts' order.
+    pub fn contexts(&self) -> &[ContextMatch] {
+        &self.contexts
+    }
+
+    /// Reads a packet's word as rules do: big-endian, with zeros past the packet's end.
+    pub fn word_at(packet: &[u8], at: usize) -> u32 {
+        word_at(packet, at)
+    }
+
     /// Returns the number of flows in the table.
     pub fn flows(&self) -> usize {
         self.flows.len()
@@ -214,6 +238,23 @@ impl MatchingEngine {
         let Some(context) = self.enabled_context(matched as u32) else {
             return Verdict::Disabled { context: matched as u32 };
         };
+        self.message(packet, matched, context, None)
+    }
+
+    /// Says where a packet goes of which a block of hardware has found the context, which there is: what the
+    /// block does not know, flows and messages that are counted, is this engine's.
+    pub fn classify_found(&mut self, packet: &[u8], found: Found) -> Verdict {
+        self.message(packet, found.context as usize, found.context, Some(found))
+    }
+
+    /// Finds the message of a packet that a context takes whose ruleset is that of `matched`.
+    fn message(
+        &mut self,
+        packet: &[u8],
+        matched: usize,
+        context: u32,
+        found: Option<Found>,
+    ) -> Verdict {
         let ContextMatch { ruleset, message, .. } = &self.contexts[matched];
         let (end, message) = (ruleset.end_of_message, *message);
         let key = match message {
@@ -222,11 +263,13 @@ impl MatchingEngine {
                 return Verdict::Matched { context, message, end_of_message: true };
             }
             MessageId::Field { offset_bytes, mask, shift } => {
-                let word = word_at(packet, offset_bytes as usize);
+                let word = found
+                    .filter(|_| offset_bytes == Self::ID_BYTE)
+                    .map_or_else(|| word_at(packet, offset_bytes as usize), |found| found.id_word);
                 let word = if self.swapped_id { word.swap_bytes() } else { word };
                 let id = (word & mask).checked_shr(shift).unwrap_or(0);
                 if !matches!(end, EndOfMessage::Packets(_)) {
-                    let end_of_message = self.ends(end, packet, 0);
+                    let end_of_message = self.ends(end, packet, 0, found);
                     let message = Message { id, flow: 0 };
                     return Verdict::Matched { context, message, end_of_message };
                 }
@@ -237,7 +280,7 @@ impl MatchingEngine {
         let Some(slot) = self.find_or_add(key) else {
             return Verdict::FlowsFull { context };
         };
-        let end_of_message = self.ends(end, packet, self.flows[slot].seen);
+        let end_of_message = self.ends(end, packet, self.flows[slot].seen, found);
         let message = match message {
             MessageId::Flow(_) => self.message_of_flow(slot, end_of_message),
             _ => Message { id: key.field, flow: 0 },
@@ -273,7 +316,10 @@ impl MatchingEngine {
         }
     }
 
-    fn ends(&self, end: EndOfMessage, packet: &[u8], seen: u32) -> bool {
+    fn ends(&self, end: EndOfMessage, packet: &[u8], seen: u32, found: Option<Found>) -> bool {
+        if let Some(found) = found.filter(|_| !matches!(end, EndOfMessage::Packets(_))) {
+            return found.end_of_message;
+        }
         match end {
             EndOfMessage::Always => true,
             EndOfMessage::Never => false,
@@ -348,12 +394,17 @@ impl ContextMatch {
         Self { ruleset: Ruleset::none(), message: MessageId::PerPacket, enabled: false }
     }
 
+    /// Says whether its messages end by the number of their packets.
+    pub fn counts(&self) -> bool {
+        let is_packet = matches!(self.message, MessageId::PerPacket);
+        !is_packet && matches!(self.ruleset.end_of_message, EndOfMessage::Packets(_))
+    }
+
     fn needs_table(&self) -> bool {
-        let counted = matches!(self.ruleset.end_of_message, EndOfMessage::Packets(_));
         match self.message {
             MessageId::PerPacket => false,
             MessageId::Flow(_) => true,
-            MessageId::Field { .. } => counted,
+            MessageId::Field { .. } => self.counts(),
         }
     }
 }

@@ -18,7 +18,7 @@ mod near_miss;
 mod rule;
 mod ruleset;
 
-pub use engine::{ContextMatch, DisabledContext, MatchingEngine, Message, Verdict};
+pub use engine::{ContextMatch, DisabledContext, Found, MatchingEngine, Message, Verdict};
 pub use error::MatchError;
 pub use flow::FlowFields;
 pub use message::{EndOfMessage, MessageId};

@@ -1,15 +1,9 @@
 //! Execution contexts: which handlers a message's packets run and what they may touch
 //! (paper §II-B and §III-A; C's `spin_ec_t`).
 
-use serde::{Deserialize, Serialize};
+pub use pinion_spin_hardware::words::ContextId;
 
 use crate::HandlerKind;
-
-/// Names an execution context of a NIC by its index.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
-)]
-pub struct ContextId(pub u32);
 
 /// Points at a handler in program memory.
 #[derive(Clone, Debug, PartialEq, Eq)]

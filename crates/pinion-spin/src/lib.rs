@@ -26,7 +26,7 @@
 //! | off-cluster DMA | `off_cluster_dma.rs` | §III-A | off-cluster DMA |
 //! | NIC outbound engine | `outbound.rs` | §III-A | NIC outbound |
 //! | host interface | `host_interface.rs` | §III-A | HostDirect |
-//! | blocks of hardware in units' places | `hardware/` | none | ours, `hardware/rtl` |
+//! | blocks of hardware in units' places | `pinion-spin-hardware`, `nic/hardware.rs` | none | ours, `hardware/rtl` |
 //! | the way back | `cluster/completions.rs` | §III-B2 | `scheduler` |
 //! | several units behind one scheduling level | `units/` | §V | none |
 //!
@@ -38,7 +38,6 @@ mod command_unit;
 pub mod context;
 mod crossing;
 mod dispatcher;
-pub mod hardware;
 mod host_interface;
 mod inbound;
 pub mod listener;
@@ -71,6 +70,7 @@ pub use nic::{ControlError, EngineCore, Nic, Outcome, SetupError};
 pub use node::{Cabling, NicNode};
 pub use pinion_matching as matching;
 pub use pinion_sim::probe::Hears;
+pub use pinion_spin_hardware as hardware;
 pub use pinion_spin_machine as machine;
 pub use pinion_spin_machine::Machine;
 pub use scene::{Refused, Registers, Scene};

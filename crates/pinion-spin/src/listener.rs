@@ -9,21 +9,11 @@ use pinion_sim::Time;
 use pinion_sim::probe::{self, Hears, Vocabulary};
 
 pub use pinion_sim::probe::Deaf;
+pub use pinion_spin_hardware::words::HandlerKind;
 use serde::{Deserialize, Serialize};
 
 use crate::ContextId;
 use crate::scene::Scene;
-
-/// Names the three kinds of handlers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum HandlerKind {
-    /// First packet of a message.
-    Header,
-    /// Every packet of a message.
-    Payload,
-    /// Last packet of a message.
-    Completion,
-}
 
 /// Describes one handler execution.
 #[derive(Clone, Debug)]

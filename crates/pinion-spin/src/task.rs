@@ -1,28 +1,11 @@
 //! What travels between the units: packets by number, tasks, and the slab that holds packets.
 
-use crate::{ContextId, HandlerKind, PacketRecord};
+pub use pinion_spin_hardware::words::Task;
+
+use crate::{ContextId, PacketRecord};
 
 /// Stands for no packet.
 pub const NO_PACKET: u32 = u32::MAX;
-
-/// Describes a task: run this handler on this packet (RTL: handler_task_t).
-#[derive(Clone, Copy, Debug)]
-pub struct Task {
-    /// Slot of the packet.
-    pub packet: u32,
-    /// Which of the context's handlers.
-    pub kind: HandlerKind,
-    /// Its address; 0: none, the task completes without running.
-    pub handler: u32,
-    /// Queue it came from: the message's number as handlers see it (RTL: `new_task.msgid`).
-    pub queue: u32,
-    /// Whether the packet is freed when the task is done (RTL: trigger_feedback).
-    pub frees: bool,
-    /// Where its bytes lie in L1, as an absolute address.
-    pub l1_address: u32,
-    /// Slots of the L1 packet buffer it holds.
-    pub l1_slots: u32,
-}
 
 /// Holds a packet while it is inside.
 #[derive(Clone, Debug)]

@@ -3,6 +3,8 @@
 pub mod cluster_path;
 pub mod interface;
 
+pub use pinion_spin_hardware::words::Kind;
+
 /// Holds the words of a command as the core wrote them.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CommandWords {
@@ -10,17 +12,6 @@ pub struct CommandWords {
     pub info: u32,
     /// Words 0 to 6.
     pub words: [u32; 7],
-}
-
-/// Names the kinds of commands, in the order of their interfaces.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// Up to eight bytes written to host memory straight from the command.
-    HostDirect = 0,
-    /// A packet sent to the network.
-    Send = 1,
-    /// A transfer between NIC and host memory.
-    HostDma = 2,
 }
 
 /// Holds a command, decoded.

@@ -7,6 +7,7 @@
 //! and for the MPQ engine; a frame is asked for when it can be taken, so back-pressure reaches the
 //! source. (Paper §III-A; RTL: the NIC inbound engine of the published model; latency 4 + beats.)
 
+mod hardware;
 mod her;
 mod packet_buffer;
 
@@ -15,9 +16,10 @@ use std::collections::VecDeque;
 use pinion_sim::turn_port::{BurstId, Side, TurnPort};
 
 use crate::crossing::Crossing;
+use crate::hardware::matching_engine::AHEAD;
 use crate::listener::{DropReason, Event, Listener};
 use crate::machine::WhenFull;
-use crate::matching::{MatchingEngine, Verdict};
+use crate::matching::{Found, MatchingEngine, Verdict};
 use crate::shared::Shared;
 use crate::task::{NO_PACKET, Packet};
 use crate::wake::{Due, Wake};
@@ -25,6 +27,7 @@ use crate::{Classification, ContextId, Frame, Machine, Offer, PacketRecord, Traf
 
 pub use her::HerPath;
 
+use hardware::classify_beside;
 use packet_buffer::PacketBuffer;
 
 /// Holds the inbound engine.
@@ -69,6 +72,12 @@ pub struct InboundEngine {
     read_admitted: u64,
     /// Whether the first frame waits for room.
     waits: bool,
+    /// Rooms that were freed, with the cycle: beside a block they are there from the next one on.
+    freed: Vec<(u64, u64, u32)>,
+    /// What a block in the matching engine's place says of the first frame.
+    found: Option<Found>,
+    /// First cycle in which the first frame waits for a block in a unit's place.
+    block_from: Option<u64>,
     /// The bytes of the last frame that was taken, for the source.
     spent: Vec<u8>,
     /// Whether the source is not asked until `reopen`.
@@ -109,6 +118,9 @@ impl InboundEngine {
             her_from: 0,
             next_packet: 0,
             read_admitted: 0,
+            freed: Vec::new(),
+            found: None,
+            block_from: None,
             spent: Vec::new(),
             ended: false,
         }
@@ -142,6 +154,7 @@ impl InboundEngine {
     /// Forgets the packets that are being written and the packet buffer's books: they are dropped.
     pub fn reset(&mut self, machine: &Machine) {
         self.buffer = PacketBuffer::new(machine);
+        self.freed.clear();
         self.writing.clear();
         self.port.cancel(Side::Stream);
         self.blocked = false;
@@ -175,13 +188,6 @@ impl InboundEngine {
         self.blocked
     }
 
-    /// Gives a packet's room in the packet buffer back; a frame may wait for it.
-    #[inline]
-    pub fn free(&mut self, shared: &mut Shared, now: u64, (number, address): (u64, u32)) {
-        self.buffer.free(number, address);
-        self.room_came(shared, now);
-    }
-
     /// Has it look again in the next cycle, after something was freed, unless its frame waits for
     /// its arrival only. When the last packet has left, time goes on for that cycle all the same.
     #[inline]
@@ -189,11 +195,6 @@ impl InboundEngine {
         if self.waits || self.fifo_limit.is_some() || shared.packets.live() == 0 {
             self.wake_inbound(shared, now + 1);
         }
-    }
-
-    /// Gives the bytes of the packet buffer that are held.
-    pub fn occupied_bytes(&self) -> u32 {
-        self.buffer.occupied_bytes()
     }
 
     /// Lets it look for a frame at `cycle`.
@@ -216,6 +217,7 @@ impl InboundEngine {
         self.waits = false;
         loop {
             self.fill_fifo(shared, now, traffic, listener);
+            self.ask_block(shared, now);
             let Some(frame) = self.fifo.front() else {
                 let upcoming = self.upcoming.as_ref().map(|frame| self.comes(shared, frame));
                 return upcoming.map_or((), |cycle| self.wake_inbound(shared, cycle));
@@ -227,6 +229,9 @@ impl InboundEngine {
                 return self.wake_inbound(shared, from);
             }
             let known = self.known.or(frame.classification);
+            if known.is_none() && self.waits_for_block(shared, now) {
+                return;
+            }
             let exists =
                 |known: &Classification| shared.contexts.list.len() > known.context.0 as usize;
             let classification = match known.filter(exists) {
@@ -271,7 +276,9 @@ impl InboundEngine {
         listener: &mut dyn Listener,
     ) {
         let Some(limit) = self.fifo_limit else {
-            if self.fifo.is_empty()
+            // A block that matches has several at a time.
+            let most = if shared.hardware.matches().is_some() { AHEAD } else { 1 };
+            while self.fifo.len() < most
                 && let Some(frame) = self.ask(shared, traffic)
             {
                 self.fifo.push_back(frame);
@@ -340,7 +347,7 @@ impl InboundEngine {
         let time = shared.time(now);
         let frame = self.fifo.front()?;
         // Rules count from the frame's first header, whichever of them handlers see.
-        let verdict = matching.classify(&frame.bytes);
+        let verdict = classify_beside(shared, matching, frame, self.found.take());
         if let Verdict::Matched { context, message, end_of_message } = verdict {
             let bytes = (frame.bytes.len() as u32).saturating_sub(frame.skip);
             let wanted =
@@ -378,8 +385,12 @@ impl InboundEngine {
             return true;
         }
         let room = self.writing.len() + usize::from(self.has_handed(now)) < WRITING_LIMIT;
-        let Some(address) = room.then(|| self.buffer.allocate(self.next_packet, bytes)).flatten()
-        else {
+        let allocated = if room { self.allocate(shared, now, bytes) } else { None };
+        if allocated == Some(None) {
+            self.drop_waiting(shared, now, DropReason::TooLarge, listener);
+            return true;
+        }
+        let Some(address) = allocated.flatten() else {
             if shared.machine.inbound.when_full == WhenFull::Drop {
                 self.drop_waiting(shared, now, DropReason::BufferFull, listener);
                 return true;

@@ -8,6 +8,9 @@ impl Nic {
     /// Puts blocks into the places of units, or beside them; with `None` there are none any more.
     pub fn set_hardware(&mut self, blocks: Option<Blocks>) {
         self.shared.hardware.0 = blocks.map(Box::new);
+        if let Some(seat) = self.shared.hardware.matching() {
+            seat.program(&self.matching);
+        }
         let now = self.shared.wheel.now();
         if let Some(blocks) = self.shared.hardware.0.as_deref_mut() {
             blocks.cycle = now;
@@ -45,12 +48,22 @@ impl Nic {
 
     /// Ends the cycle that the blocks are in: compares what they said, and lets their clocks tick.
     fn end_hardware_cycle(&mut self) {
-        let Self { shared, mpq, dispatcher, clusters, commands, .. } = self;
+        let Self { shared, mpq, dispatcher, clusters, inbound, commands, .. } = self;
         let Shared { hardware, packets, .. } = shared;
         let Some(blocks) = hardware.0.as_deref_mut() else { return };
         let cycle = blocks.cycle;
         let mut found = None;
-        if let Some(seat) = &mut blocks.mpq {
+        if let Some(seat) = &mut blocks.matching {
+            found = seat.finish(|| inbound.describe());
+        }
+        if found.is_none()
+            && let Some(seat) = &mut blocks.allocator
+        {
+            found = seat.end_cycle(|| inbound.describe());
+        }
+        if found.is_none()
+            && let Some(seat) = &mut blocks.mpq
+        {
             if seat.compares && !dispatcher.has_stepped(cycle) {
                 let task = dispatcher.offered(cycle);
                 seat.follow_task(task, |packet| packets[packet].record.context);
@@ -104,6 +117,10 @@ impl Nic {
         let Self { shared, mpq, dispatcher, clusters, inbound, commands, .. } = self;
         let Some(blocks) = shared.hardware.0.as_deref_mut() else { return };
         let cycle = blocks.cycle;
+        if let Some(seat) = &mut blocks.matching {
+            seat.begin(cycle);
+        }
+        let takes = blocks.allocator.as_mut().is_some_and(|seat| seat.begin());
         let (mut her, mut schedule) = (false, false);
         if let Some(seat) = &mut blocks.mpq {
             (her, schedule) = seat.begin();
@@ -137,6 +154,9 @@ impl Nic {
         }
         let offers =
             blocks.commands.as_mut().is_some_and(|seat| seat.begin(commands.offered(cycle)));
+        if takes {
+            inbound.wake_inbound(shared, cycle);
+        }
         if offers {
             commands.wake_at(shared, cycle);
         }

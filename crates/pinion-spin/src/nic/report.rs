@@ -72,7 +72,7 @@ impl Nic {
             lines.push(format!(
                 "the inbound engine holds a packet and waits for room in the packet buffer ({} of \
                  {} bytes held)",
-                self.inbound.occupied_bytes(),
+                self.inbound.occupied_bytes(&self.shared),
                 self.shared.machine.l2_packet.bytes
             ));
         }

@@ -12,7 +12,7 @@ impl Nic {
         tell("packets", u64::from(self.shared.packets.live()));
         tell("inbound.holds", u64::from(self.inbound.holds()));
         tell("inbound.is_blocked", u64::from(self.inbound.is_blocked()));
-        tell("packet_buffer.occupied_bytes", u64::from(self.inbound.occupied_bytes()));
+        tell("packet_buffer.occupied_bytes", u64::from(self.inbound.occupied_bytes(&self.shared)));
         tell_part("mpq", tell, |tell| self.mpq.state(tell));
         for (cluster, tasks) in self.dispatcher.occupancy().into_iter().enumerate() {
             let (spilled, queued) = self.clusters.each[cluster].scheduler.waiting();

@@ -2,10 +2,10 @@
 //! Out: whose command goes to which interface. What a command says goes past the block.
 
 use pinion_sim::block::{Block, Port, bits_for};
+use pinion_spin_machine::Machine;
 
 use super::{Needs, Seat, power_of_two};
-use crate::Machine;
-use crate::command::Kind;
+use crate::words::Kind;
 
 const CLUSTER_VALID: usize = 0;
 const CLUSTER_KIND: usize = 1;

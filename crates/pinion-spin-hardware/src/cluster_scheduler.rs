@@ -2,11 +2,11 @@
 //! in L1 that is freed. Out: copies, tasks for HPUs.
 
 use pinion_sim::block::{Block, Port, bits_for};
+use pinion_spin_machine::Machine;
 use rustc_hash::FxHashMap;
 
 use super::{Needs, Seat, power_of_two};
-use crate::Machine;
-use crate::task::Task;
+use crate::words::Task;
 
 const TASK_VALID: usize = 0;
 const TASK_DATA: usize = 1;

@@ -8,23 +8,32 @@
 pub mod cluster_scheduler;
 pub mod command_unit;
 pub mod dispatcher;
+pub mod matching_engine;
 pub mod mpq_engine;
+pub mod packet_allocator;
+pub mod words;
 
 use std::fmt;
 
 use pinion_sim::block::{Block, Needs, power_of_two};
 
-use crate::Machine;
+use pinion_spin_machine::Machine;
 
 pub use cluster_scheduler::SchedulerSeat;
 pub use command_unit::CommandSeat;
 pub use dispatcher::DispatcherSeat;
+pub use matching_engine::MatchingSeat;
 pub use mpq_engine::MpqSeat;
+pub use packet_allocator::AllocatorSeat;
 pub use pinion_sim::block::PATIENCE_CYCLES;
 
 /// Names a unit that hardware can stand for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
+    /// Finds packets' contexts and messages.
+    MatchingEngine,
+    /// Gives packets room in L2.
+    PacketAllocator,
     /// One queue per message in flight.
     MpqEngine,
     /// Chooses the cluster of each task.
@@ -37,12 +46,20 @@ pub enum Unit {
 
 impl Unit {
     /// All units that hardware can stand for.
-    pub const ALL: [Self; 4] =
-        [Self::MpqEngine, Self::Dispatcher, Self::ClusterScheduler, Self::CommandUnit];
+    pub const ALL: [Self; 6] = [
+        Self::MatchingEngine,
+        Self::PacketAllocator,
+        Self::MpqEngine,
+        Self::Dispatcher,
+        Self::ClusterScheduler,
+        Self::CommandUnit,
+    ];
 
     /// Gives its name, which is its module's, too.
     pub const fn name(self) -> &'static str {
         match self {
+            Self::MatchingEngine => "matching_engine",
+            Self::PacketAllocator => "packet_allocator",
             Self::MpqEngine => "mpq_engine",
             Self::Dispatcher => "dispatcher",
             Self::ClusterScheduler => "cluster_scheduler",
@@ -64,6 +81,8 @@ impl Unit {
     /// With what of the machine no block can do.
     pub fn needs(self, machine: &Machine) -> Result<Needs, String> {
         match self {
+            Self::MatchingEngine => matching_engine::needs(machine),
+            Self::PacketAllocator => packet_allocator::needs(machine),
             Self::MpqEngine => mpq_engine::needs(machine),
             Self::Dispatcher => dispatcher::needs(machine),
             Self::ClusterScheduler => cluster_scheduler::needs(machine),
@@ -94,7 +113,7 @@ pub struct Seat<T> {
 }
 
 /// Tells what ended a run: what the block said, the packet that it was about, and the model's state beside it.
-pub(crate) type Ended = (String, Option<u32>, Option<String>);
+pub type Ended = (String, Option<u32>, Option<String>);
 
 impl<T> Seat<T> {
     fn at(block: Box<dyn Block>, compares: bool, own: T) -> Self {
@@ -103,7 +122,7 @@ impl<T> Seat<T> {
 
     /// Ends the block's cycle; says what was wrong in it already, or what the block says. `state` describes
     /// the model's unit.
-    pub(crate) fn end_cycle(&mut self, state: impl FnOnce() -> String) -> Option<Ended> {
+    pub fn end_cycle(&mut self, state: impl FnOnce() -> String) -> Option<Ended> {
         let ended = self.wrong.take().map_or_else(|| self.block.end_cycle(), Err);
         ended.err().map(|what| (what, self.packet, self.compares.then(state)))
     }
@@ -113,16 +132,23 @@ impl<T> Seat<T> {
 #[derive(Debug, Default)]
 pub struct Blocks {
     /// The cycle that they are in.
-    pub(crate) cycle: u64,
+    pub cycle: u64,
     /// Cycles in which nothing else was due.
-    pub(crate) waited: u64,
-    pub(crate) mpq: Option<MpqSeat>,
-    pub(crate) dispatcher: Option<DispatcherSeat>,
-    /// By cluster.
-    pub(crate) schedulers: Vec<SchedulerSeat>,
-    pub(crate) commands: Option<CommandSeat>,
+    pub waited: u64,
+    /// The matching engine's.
+    pub matching: Option<MatchingSeat>,
+    /// The packet allocator's.
+    pub allocator: Option<AllocatorSeat>,
+    /// The MPQ engine's.
+    pub mpq: Option<MpqSeat>,
+    /// The dispatcher's.
+    pub dispatcher: Option<DispatcherSeat>,
+    /// The clusters' schedulers', by cluster.
+    pub schedulers: Vec<SchedulerSeat>,
+    /// The command unit's.
+    pub commands: Option<CommandSeat>,
     /// What has ended the run.
-    pub(crate) failure: Option<String>,
+    pub failure: Option<String>,
 }
 
 impl Blocks {
@@ -136,6 +162,14 @@ impl Blocks {
     ) {
         let mut blocks = blocks.into_iter();
         match unit {
+            Unit::MatchingEngine => {
+                self.matching =
+                    blocks.next().map(|block| MatchingSeat::new(block, compares, machine));
+            }
+            Unit::PacketAllocator => {
+                self.allocator =
+                    blocks.next().map(|block| AllocatorSeat::new(block, compares, machine));
+            }
             Unit::MpqEngine => {
                 self.mpq = blocks.next().map(|block| MpqSeat::new(block, compares, machine))
             }
@@ -154,8 +188,10 @@ impl Blocks {
     }
 
     /// Describes the blocks and what they have not answered.
-    pub(crate) fn describe(&self) -> Vec<String> {
+    pub fn describe(&self) -> Vec<String> {
         let mut lines = Vec::new();
+        lines.extend(self.matching.iter().map(|seat| seat.block.describe()));
+        lines.extend(self.allocator.iter().map(|seat| seat.block.describe()));
         lines.extend(self.mpq.iter().map(|seat| seat.block.describe()));
         lines.extend(self.dispatcher.iter().map(|seat| seat.block.describe()));
         lines.extend(self.schedulers.iter().map(|seat| seat.block.describe()));
@@ -166,7 +202,7 @@ impl Blocks {
 
 /// Holds a NIC's blocks, if it has some. A clone has none: hardware is not copied.
 #[derive(Debug, Default)]
-pub struct InLoop(pub(crate) Option<Box<Blocks>>);
+pub struct InLoop(pub Option<Box<Blocks>>);
 
 impl Clone for InLoop {
     fn clone(&self) -> Self {
@@ -181,39 +217,63 @@ impl InLoop {
         self.0.is_some()
     }
 
+    /// Gives the matching engine's block.
+    #[inline]
+    pub fn matching(&mut self) -> Option<&mut MatchingSeat> {
+        self.0.as_deref_mut()?.matching.as_mut()
+    }
+
+    /// Gives the matching engine's block if it stands in its place.
+    #[inline]
+    pub fn matches(&mut self) -> Option<&mut MatchingSeat> {
+        self.matching().filter(|seat| !seat.compares)
+    }
+
+    /// Gives the packet allocator's.
+    #[inline]
+    pub fn allocator(&mut self) -> Option<&mut AllocatorSeat> {
+        self.0.as_deref_mut()?.allocator.as_mut()
+    }
+
+    /// Gives the bytes that have room in the packet buffer, if a block stands in the allocator's place.
+    pub fn allocated_bytes(&self) -> Option<u32> {
+        let seat = self.0.as_deref()?.allocator.as_ref().filter(|seat| !seat.compares)?;
+        Some(seat.held_bytes())
+    }
+
     /// Gives the MPQ engine's block.
     #[inline]
-    pub(crate) fn mpq(&mut self) -> Option<&mut MpqSeat> {
+    pub fn mpq(&mut self) -> Option<&mut MpqSeat> {
         self.0.as_deref_mut()?.mpq.as_mut()
     }
 
     /// Gives the dispatcher's.
     #[inline]
-    pub(crate) fn dispatcher(&mut self) -> Option<&mut DispatcherSeat> {
+    pub fn dispatcher(&mut self) -> Option<&mut DispatcherSeat> {
         self.0.as_deref_mut()?.dispatcher.as_mut()
     }
 
     /// Gives that of a cluster's scheduler.
     #[inline]
-    pub(crate) fn scheduler(&mut self, cluster: u32) -> Option<&mut SchedulerSeat> {
+    pub fn scheduler(&mut self, cluster: u32) -> Option<&mut SchedulerSeat> {
         self.0.as_deref_mut()?.schedulers.get_mut(cluster as usize)
     }
 
     /// Gives that of the command unit.
     #[inline]
-    pub(crate) fn commands(&mut self) -> Option<&mut CommandSeat> {
+    pub fn commands(&mut self) -> Option<&mut CommandSeat> {
         self.0.as_deref_mut()?.commands.as_mut()
     }
 
     /// Says whether a block stands in the place of the MPQ engine.
     #[inline]
-    pub(crate) fn replaces_mpq(&self) -> bool {
+    pub fn replaces_mpq(&self) -> bool {
         self.0.as_deref().is_some_and(|all| all.mpq.as_ref().is_some_and(|seat| !seat.compares))
     }
 
     /// Says whether blocks stand in the place of the clusters' schedulers.
     #[inline]
-    pub(crate) fn schedules(&self) -> bool {
+    pub fn schedules(&self) -> bool {
         self.0
             .as_deref()
             .is_some_and(|all| all.schedulers.first().is_some_and(|seat| !seat.compares))
@@ -221,23 +281,30 @@ impl InLoop {
 
     /// Says whether a block stands in a unit's place.
     #[inline]
-    pub(crate) fn acts(&self) -> bool {
+    pub fn acts(&self) -> bool {
         self.0.as_deref().is_some_and(|all| {
             let dispatches = all.dispatcher.as_ref().is_some_and(|seat| !seat.compares);
             let commands = all.commands.as_ref().is_some_and(|seat| !seat.compares);
-            dispatches || commands || self.replaces_mpq() || self.schedules()
+            let matches = all.matching.as_ref().is_some_and(|seat| !seat.compares);
+            let allocates = all.allocator.as_ref().is_some_and(|seat| !seat.compares);
+            matches
+                || allocates
+                || dispatches
+                || commands
+                || self.replaces_mpq()
+                || self.schedules()
         })
     }
 
     /// Says whether blocks may do something although nothing is due.
     #[inline]
-    pub(crate) fn may_act(&self) -> bool {
+    pub fn may_act(&self) -> bool {
         self.0.as_deref().is_some_and(|all| all.waited < PATIENCE_CYCLES && all.failure.is_none())
     }
 
     /// Says whether a block has ended the run.
     #[inline]
-    pub(crate) fn has_failed(&self) -> bool {
+    pub fn has_failed(&self) -> bool {
         self.0.as_deref().is_some_and(|all| all.failure.is_some())
     }
 }

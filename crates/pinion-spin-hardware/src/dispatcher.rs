@@ -1,9 +1,9 @@
 //! The dispatcher's ports. In: tasks, which clusters take one, completions. Out: the cluster.
 
 use pinion_sim::block::{Block, Port, bits_for};
+use pinion_spin_machine::Machine;
 
 use super::{Needs, Seat, power_of_two};
-use crate::Machine;
 
 const TASK_VALID: usize = 0;
 const TASK_HOME: usize = 1;

@@ -2,10 +2,10 @@
 //! are the model's alone.
 
 use pinion_sim::block::{Block, Port, bits_for};
+use pinion_spin_machine::Machine;
 
 use super::{Needs, Seat, power_of_two};
-use crate::task::Task;
-use crate::{ContextId, HandlerKind, Machine};
+use crate::words::{ContextId, HandlerKind, Task};
 
 const HER_VALID: usize = 0;
 const HER_KEY: usize = 1;
