@@ -26,6 +26,8 @@ pub struct Bench {
     places: Vec<usize>,
     clock: usize,
     expected: Vec<(usize, u64)>,
+    /// Of wide ports: the port, the word, its value.
+    expected_words: Vec<(usize, usize, u32)>,
     streams: Vec<Stream>,
     is_settled: bool,
     stopped: Option<String>,
@@ -84,6 +86,7 @@ impl Bench {
             places,
             clock,
             expected: Vec::new(),
+            expected_words: Vec::new(),
             streams,
             is_settled: false,
             stopped: None,
@@ -205,6 +208,10 @@ impl Block for Bench {
         self.expected.push((port, value));
     }
 
+    fn expect_word(&mut self, port: usize, word: usize, value: u32) {
+        self.expected_words.push((self.places[port], word, value));
+    }
+
     fn end_cycle(&mut self) -> Result<(), String> {
         self.settle();
         self.record();
@@ -213,7 +220,7 @@ impl Block for Bench {
             return Err(format!("{title} ({file}) stops with {problem}\n  {}", self.write_waves()));
         }
         let differs = |(port, value): &&(usize, u64)| self.block.get(*port) != *value;
-        let differing: Vec<String> = self
+        let mut differing: Vec<String> = self
             .expected
             .iter()
             .filter(differs)
@@ -222,6 +229,18 @@ impl Block for Bench {
                 format!("{name} is {is:#x} and the model's {value:#x}")
             })
             .collect();
+        let mut words = Vec::new();
+        for &(port, word, value) in &self.expected_words {
+            words.clear();
+            self.block.words(port, &mut words);
+            let is = words.get(word).copied().unwrap_or(0);
+            if is != value {
+                let (name, low) = (&self.ports[port].name, 32 * word);
+                differing.push(format!(
+                    "{name} from bit {low} on is {is:#x} and the model's {value:#x}"
+                ));
+            }
+        }
         if !differing.is_empty() {
             return Err(format!(
                 "{} ({}) differs from the model: {}\n  {}\n  {}",
@@ -233,6 +252,7 @@ impl Block for Bench {
             ));
         }
         self.expected.clear();
+        self.expected_words.clear();
         self.block.put(self.clock, 1);
         self.is_settled = false;
         self.settle();

@@ -20,8 +20,8 @@ pub struct Recorder {
     ports: Vec<Port>,
     /// By port: an input's words of 32 bits, the lowest first.
     inputs: Vec<Vec<u32>>,
-    /// By port: what the model says of an output in this cycle.
-    outputs: Vec<Option<u64>>,
+    /// By port: what the model says of an output in this cycle, by words of 32 bits.
+    outputs: Vec<Vec<Option<u32>>>,
     cycle: u64,
     line: String,
 }
@@ -46,7 +46,7 @@ impl Recorder {
             path: path.to_owned(),
             file: to,
             inputs: ports.iter().map(|port| vec![0; port.bits.div_ceil(32) as usize]).collect(),
-            outputs: vec![None; ports.len()],
+            outputs: ports.iter().map(|port| vec![None; port.bits.div_ceil(32) as usize]).collect(),
             ports: ports.clone(),
             cycle: 0,
             line: String::new(),
@@ -60,22 +60,23 @@ impl Recorder {
         for (port, (words, output)) in self.ports.iter().zip(self.inputs.iter().zip(&self.outputs))
         {
             line.push(',');
-            match (port.is_input, output) {
-                (true, _) => {
-                    let begin = words.iter().rposition(|word| *word != 0).unwrap_or(0);
-                    let _ = write!(line, "{:x}", words[begin]);
-                    for word in words[..begin].iter().rev() {
-                        let _ = write!(line, "{word:08x}");
-                    }
-                }
-                (false, Some(value)) => {
-                    let _ = write!(line, "{value:x}");
-                }
-                (false, None) => {}
+            if port.is_input {
+                write_words(line, words);
+            } else if let Some(words) = output.iter().copied().collect::<Option<Vec<u32>>>() {
+                write_words(line, &words);
             }
         }
         line.push('\n');
         self.file.write_all(line.as_bytes())
+    }
+}
+
+/// Writes words of 32 bits, the lowest first, as one number.
+fn write_words(line: &mut String, words: &[u32]) {
+    let begin = words.iter().rposition(|word| *word != 0).unwrap_or(0);
+    let _ = write!(line, "{:x}", words[begin]);
+    for word in words[..begin].iter().rev() {
+        let _ = write!(line, "{word:08x}");
     }
 }
 
@@ -91,16 +92,26 @@ impl Block for Recorder {
     }
 
     fn get(&mut self, port: usize) -> u64 {
-        self.outputs[port].unwrap_or(0)
+        let word = |at: usize| self.outputs[port].get(at).copied().flatten().unwrap_or(0);
+        u64::from(word(0)) | u64::from(word(1)) << 32
     }
 
     fn expect(&mut self, port: usize, value: u64) {
-        self.outputs[port] = Some(value);
+        for (word, part) in self.outputs[port].iter_mut().zip([value as u32, (value >> 32) as u32])
+        {
+            *word = Some(part);
+        }
+    }
+
+    fn expect_word(&mut self, port: usize, word: usize, value: u32) {
+        if let Some(place) = self.outputs[port].get_mut(word) {
+            *place = Some(value);
+        }
     }
 
     fn end_cycle(&mut self) -> Result<(), String> {
         let written = self.write_row();
-        self.outputs.fill(None);
+        self.outputs.iter_mut().for_each(|words| words.fill(None));
         self.cycle += 1;
         written.map_err(|error| format!("{} cannot be written: {error}", self.path.display()))
     }

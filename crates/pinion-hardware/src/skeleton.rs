@@ -75,18 +75,26 @@ mod tests {
 
     use super::*;
 
+    /// What machines need whose units can all be blocks.
+    const SLOTS: [&str; 2] = ["allocator.kind=slots", "inbound.max_packet_bytes=1536"];
+    const FEW: [&str; 2] = [
+        "transmit.message_ids=16",
+        "transmit.buffers=[{ bytes = 1024, count = 8 }, { bytes = 2048, count = 8 }]",
+    ];
+
     #[test]
     fn every_unit_has_a_skeleton_with_its_ports() {
+        let [slots, few] = [SLOTS, FEW].map(|set| set.map(str::to_owned));
         for unit in Unit::all() {
             let text = module("mine", unit);
             assert!(text.contains("module mine #("), "{text}");
             let needs = match unit {
                 Unit::Spin(unit) => {
-                    let machine = machine::load::<pinion_spin::Machine>("pspin", &[], false);
+                    let machine = machine::load::<pinion_spin::Machine>("pspin", &slots, false);
                     unit.needs(&machine.expect("a machine").value)
                 }
                 Unit::NanoPu(unit) => {
-                    let machine = machine::load::<NanoPu>("nanopu", &[], false);
+                    let machine = machine::load::<NanoPu>("nanopu", &few, false);
                     unit.needs(&machine.expect("a machine").value)
                 }
             };

@@ -22,7 +22,10 @@ rtl! {
     "common/queue.sv" as "queue.sv",
     "common/round_robin.sv" as "round_robin.sv",
     "nanopu/jbsq.sv" as "jbsq.sv",
+    "nanopu/local_queues.sv" as "local_queues.sv",
     "nanopu/message_table.sv" as "message_table.sv",
+    "nanopu/packetization.sv" as "packetization.sv",
+    "nanopu/packet_generator.sv" as "packet_generator.sv",
     "nanopu/reassembly.sv" as "reassembly.sv",
     "nanopu/thread_scheduler.sv" as "thread_scheduler.sv",
     "nanopu/timers.sv" as "timers.sv",
@@ -104,6 +107,15 @@ const fn what(unit: Unit) -> &'static str {
             "nanoPU: each packet's message, room for it, messages that are complete"
         }
         Unit::NanoPu(NanoPuUnit::Timers) => "nanoPU: messages whose time is over",
+        Unit::NanoPu(NanoPuUnit::PacketGenerator) => {
+            "nanoPU: acknowledgements at once, PULLs at the pace of the link"
+        }
+        Unit::NanoPu(NanoPuUnit::LocalQueues) => {
+            "nanoPU: the words that x30 reads, a queue for each context; at each hart"
+        }
+        Unit::NanoPu(NanoPuUnit::Packetization) => {
+            "nanoPU: messages' packets, which go within their credit, and again"
+        }
     }
 }
 

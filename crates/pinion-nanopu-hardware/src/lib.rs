@@ -6,6 +6,9 @@
 //! cycles up to there.
 
 mod jbsq;
+mod local_queues;
+pub mod packet_generator;
+pub mod packetization;
 mod reassembly;
 mod thread_scheduler;
 mod timers;
@@ -18,6 +21,9 @@ use pinion_sim::block::{Block, Needs};
 use pinion_sim::time::Clock;
 
 pub use jbsq::JbsqSeat;
+pub use local_queues::QueuesSeat;
+pub use packet_generator::GeneratorSeat;
+pub use packetization::PacketizationSeat;
 pub use pinion_sim::block::PATIENCE_CYCLES;
 pub use reassembly::{Answer, Asked, ReassemblySeat};
 pub use thread_scheduler::{Did, Expected, SchedulerSeat};
@@ -37,11 +43,25 @@ pub enum Unit {
     Reassembly,
     /// The retransmission timers.
     Timers,
+    /// The packet generator.
+    PacketGenerator,
+    /// Each hart's local receive queues.
+    LocalQueues,
+    /// Packetization with its buffers.
+    Packetization,
 }
 
 impl Unit {
     /// All units that hardware can stand for.
-    pub const ALL: [Self; 4] = [Self::Jbsq, Self::ThreadScheduler, Self::Reassembly, Self::Timers];
+    pub const ALL: [Self; 7] = [
+        Self::Jbsq,
+        Self::ThreadScheduler,
+        Self::Reassembly,
+        Self::Timers,
+        Self::PacketGenerator,
+        Self::LocalQueues,
+        Self::Packetization,
+    ];
 
     /// Gives its name, which is its module's, too.
     pub const fn name(self) -> &'static str {
@@ -50,14 +70,17 @@ impl Unit {
             Self::ThreadScheduler => "thread_scheduler",
             Self::Reassembly => "reassembly",
             Self::Timers => "timers",
+            Self::PacketGenerator => "packet_generator",
+            Self::LocalQueues => "local_queues",
+            Self::Packetization => "packetization",
         }
     }
 
     /// Gives how many of it a machine has.
     pub const fn count(self, machine: &Machine) -> u32 {
         match self {
-            Self::Jbsq | Self::Reassembly | Self::Timers => 1,
-            Self::ThreadScheduler => machine.core.count,
+            Self::ThreadScheduler | Self::LocalQueues => machine.core.count,
+            _ => 1,
         }
     }
 
@@ -71,6 +94,9 @@ impl Unit {
             Self::ThreadScheduler => thread_scheduler::needs(machine),
             Self::Reassembly => reassembly::needs(machine),
             Self::Timers => timers::needs(machine),
+            Self::PacketGenerator => packet_generator::needs(machine),
+            Self::LocalQueues => local_queues::needs(machine),
+            Self::Packetization => packetization::needs(machine),
         }
     }
 }

@@ -75,6 +75,9 @@ pub trait Block: Debug + Send + Sync {
     /// Wants an output to have a value when this cycle ends.
     fn expect(&mut self, port: usize, value: u64);
 
+    /// Wants 32 bits of an output of any size to have a value when this cycle ends, the lowest being word 0.
+    fn expect_word(&mut self, port: usize, word: usize, value: u32);
+
     /// Ends the cycle: compares what was expected, and lets the clock tick.
     ///
     /// # Errors

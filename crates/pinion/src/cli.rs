@@ -30,7 +30,7 @@ pub use dap::DapArgs;
 pub use debug::{ATTACHED_REFUSES, DEBUG_REFUSES, DebugArgs};
 pub use diff::DiffArgs;
 pub use figure::FigureArgs;
-pub use hardware::{HardwareArgs, HardwareNewArgs, HardwareVerb};
+pub use hardware::{HardwareArgs, HardwareNewArgs, HardwarePortsArgs, HardwareVerb};
 pub use lab::{LabArgs, LabEnd, LabVerb};
 use later::Later;
 pub use nic::{FpspinArgs, FpspinVerb, NicArgs, NicLogArgs, NicStatusArgs, NicVerb};

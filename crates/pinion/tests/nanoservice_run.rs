@@ -349,6 +349,60 @@ fn machines_of_both_kinds_are_shown() {
     }
 }
 
+/// Runs a nanoservice with a unit's block beside the model, and where it `replaces` it in its place: the frames are
+/// the same, and so are their cycles.
+fn holds(folder: &Folder, app: &str, traffic: &[&str], unit: &str, replaces: bool) {
+    let run = |file: &str, more: &[&str]| {
+        let all = [traffic, &["--packets", file], more].concat();
+        let (status, said, _) = folder.run(app, &all);
+        assert_eq!(status, 0, "{app} {more:?}: {said}");
+        fs::read_to_string(folder.0.join(file)).unwrap()
+    };
+    let model = run("model.csv", &[]);
+    assert_eq!(model, run("beside.csv", &["--hardware", unit, "--compare"]), "{unit}");
+    if replaces {
+        assert_eq!(model, run("block.csv", &["--hardware", unit]), "{unit}");
+    }
+}
+
+/// Settings that packetization's block needs: an id for each of few buffers.
+const FEW: [&str; 4] = [
+    "--set",
+    "transmit.message_ids=16",
+    "--set",
+    "transmit.buffers=[{ bytes = 1024, count = 8 }, { bytes = 2048, count = 8 }]",
+];
+
+/// Lets four harts echo so many messages of one and two packets with each block of what reads and sends them.
+fn echo(requests: u32) {
+    let folder = Folder::new(&format!("echo-{requests}"));
+    let app = format!("{}/../../tests/hardware/echo", env!("CARGO_MANIFEST_DIR"));
+    let load = format!("requests={requests},gap=exp:150,size=W3:2048,match=oldest");
+    // Some time-outs run out before all of a message has arrived.
+    let hurried = ["--set", "transmit.timer.timeout_cycles=400"];
+    let traffic = [&["--load", &load], &FEW[..], &hurried].concat();
+    for unit in ["packet_generator", "local_queues", "packetization"] {
+        holds(&folder, &app, &traffic, unit, true);
+    }
+}
+
+#[test]
+fn blocks_that_read_and_send_hold_for_messages_of_several_packets() {
+    if has_gcc() && pinion::hardware::verilator::find().is_ok() {
+        echo(300);
+    }
+}
+
+/// A long run, for `make hardware`.
+#[test]
+#[ignore = "long: a hundred thousand messages"]
+fn blocks_that_read_and_send_hold_for_random_messages() {
+    if has_gcc() && pinion::hardware::verilator::find().is_ok() {
+        let count = std::env::var("PINION_PACKETS").ok().and_then(|text| text.parse().ok());
+        echo(count.unwrap_or(100_000));
+    }
+}
+
 #[test]
 fn blocks_of_hardware_change_no_result() {
     if !has_gcc() {
@@ -386,24 +440,46 @@ fn blocks_of_hardware_change_no_result() {
         (&service, &hurried, "reassembly,timers"),
     ];
     for (app, traffic, unit) in cases {
-        let run = |file: &str, more: &[&str]| {
-            let all = [traffic, &["--packets", file], more].concat();
-            let (status, said, _) = folder.run(app, &all);
-            assert_eq!(status, 0, "{app} {more:?}: {said}");
-        };
-        run("model.csv", &[]);
-        run("beside.csv", &["--hardware", unit, "--compare"]);
-        let read = |file: &str| fs::read_to_string(folder.0.join(file)).unwrap();
-        assert_eq!(read("model.csv"), read("beside.csv"), "{unit}");
-        if app == one_hart {
-            // In its place it interrupts in other cycles: the book says why.
-            continue;
-        }
-        run("block.csv", &["--hardware", unit]);
-        assert_eq!(read("model.csv"), read("block.csv"), "{unit}");
+        // In its place it interrupts in other cycles under overload: the book says why.
+        holds(&folder, app, traffic, unit, app != one_hart);
     }
     let (status, said, _) =
         folder.run(&example("nanopu_priorities"), &["--hardware", "dispatcher"]);
     assert_eq!(status, 2, "{said}");
     assert!(said.contains("a unit of a sPIN NIC"), "{said}");
+}
+
+#[test]
+fn a_block_that_differs_ends_a_nanoservice_with_both_sides() {
+    if !has_gcc() || pinion::hardware::verilator::find().is_err() {
+        return;
+    }
+    let folder = Folder::new("differs");
+    let service = example("nanopu_service");
+    let load = ["--load", "requests=60,gap=exp:120,service=exp:500"];
+    let cases: [(&str, &str, &str, &str); 3] = [
+        ("packet_generator", "<= TOKEN'(TOKEN_CYCLES);", "<= TOKEN'(TOKEN_CYCLES - 1);", "frame_"),
+        ("local_queues", "enter_begins ? now : begun", "now", "stamps is "),
+        (
+            "packetization",
+            "word_data[7:0], word_data[15:8],",
+            "word_data[15:8], word_data[7:0],",
+            "packet_word from bit",
+        ),
+    ];
+    for (unit, change, to, expected) in cases {
+        let rtl = format!("{}/../../hardware/rtl/nanopu/{unit}.sv", env!("CARGO_MANIFEST_DIR"));
+        let text = fs::read_to_string(rtl).unwrap();
+        assert!(text.contains(change), "{unit} has no {change}");
+        let text = text.replacen(&format!("module {unit}"), "module mine", 1);
+        fs::write(folder.0.join("mine.sv"), text.replacen(change, to, 1)).unwrap();
+        let named = format!("{unit}=mine.sv");
+        let all = [&load[..], &FEW, &["--hardware", &named, "--compare"]].concat();
+        let (status, said, _) = folder.run(&service, &all);
+        assert_eq!(status, 1, "{unit}: {said}");
+        assert!(
+            said.contains("differs from the model") && said.contains(expected),
+            "{unit}: {said}"
+        );
+    }
 }

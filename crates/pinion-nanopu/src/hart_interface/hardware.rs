@@ -1,10 +1,11 @@
-//! The thread scheduler's block beside a hart's interface: what it is told, when, and what it says.
+//! The blocks of the thread scheduler and of the local queues beside a hart's interface: what they are told, when,
+//! and what they say.
 
 use super::HartInterface;
 use super::thread_scheduler::NO_CONTEXT;
 use crate::Cycle;
 use crate::event::{Event, Listener};
-use crate::hardware::{Did, InLoop, Placed as _, SchedulerSeat};
+use crate::hardware::{Did, InLoop, Placed, QueuesSeat, SchedulerSeat};
 
 impl HartInterface {
     /// Puts a block into the thread scheduler's place, or beside it, before anything has happened.
@@ -13,6 +14,49 @@ impl HartInterface {
             self.scheduler.tell();
         }
         self.hardware = InLoop::new(seat);
+    }
+
+    /// Puts a block into the local queues' place, or beside them, before anything has happened.
+    pub fn set_queues(&mut self, seat: QueuesSeat) {
+        self.queues_block = InLoop::new(seat);
+    }
+
+    /// Gives its blocks.
+    pub fn blocks(&self) -> impl Iterator<Item = &dyn Placed> {
+        let scheduler = self.hardware.get().map(|seat| seat as &dyn Placed);
+        let queues = self.queues_block.get().map(|seat| seat as &dyn Placed);
+        scheduler.into_iter().chain(queues)
+    }
+
+    /// Gives the cycle that its blocks are in, and whether none raises the line of itself; none without blocks.
+    pub fn hardware_cycle(&self) -> Option<(Cycle, bool)> {
+        let scheduler = self.hardware.get().map(|seat| (seat.cycle(), seat.compares()));
+        scheduler.or_else(|| self.queues_block.get().map(|seat| (seat.cycle(), true)))
+    }
+
+    /// Reads a word of the running context in cycle `now` as its queue gives it, in whose place a block may stand.
+    pub(super) fn take_word(&mut self, now: Cycle) -> Option<u64> {
+        let context = self.context();
+        let queue = self.queues.get_mut(usize::from(context))?;
+        let Some(seat) = self.queues_block.get_mut() else { return queue.pop(now) };
+        if seat.compares() {
+            let word = queue.pop(now)?;
+            seat.follow(now, context, word);
+            return Some(word);
+        }
+        let word = seat.read(now, context)?;
+        match queue.pop(now) {
+            Some(_) => seat.follow(now, context, word),
+            None => seat.refuse(word),
+        }
+        Some(word)
+    }
+
+    /// Tells the queues' block that words of a context are thrown away unread.
+    pub(super) fn throw_away(&mut self, context: u16, words: u64) {
+        if let Some(seat) = self.queues_block.get_mut() {
+            seat.forget(context, words);
+        }
     }
 
     /// Gives the thread scheduler's block, if it has one.
@@ -40,6 +84,9 @@ impl HartInterface {
 
     /// Lets the block take the cycles before `to`, of which everything is known.
     pub fn clock_hardware(&mut self, to: Cycle) {
+        if let Some(seat) = self.queues_block.get_mut() {
+            seat.clock(to);
+        }
         let Some(seat) = self.hardware.get_mut() else { return };
         if seat.compares() {
             self.scheduler.settle(to, &self.queues);

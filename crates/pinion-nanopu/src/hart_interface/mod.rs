@@ -19,7 +19,7 @@ use thread_scheduler::ThreadScheduler;
 
 use crate::Cycle;
 use crate::event::{Event, Listener};
-use crate::hardware::{Did, InLoop, SchedulerSeat};
+use crate::hardware::{Did, InLoop, QueuesSeat, SchedulerSeat};
 use crate::machine::hart_interface::HartInterfaceSection;
 
 /// Asks the node for something that a CSR write stands for.
@@ -73,6 +73,8 @@ pub struct HartInterface {
     misuse: Misuse,
     /// The block in the thread scheduler's place, or beside it.
     hardware: InLoop<SchedulerSeat>,
+    /// The block in the queues' place, or beside them.
+    queues_block: InLoop<QueuesSeat>,
 }
 
 impl HartInterface {
@@ -90,6 +92,7 @@ impl HartInterface {
             freed: std::collections::VecDeque::new(),
             misuse: Misuse::default(),
             hardware: InLoop::default(),
+            queues_block: InLoop::default(),
         }
     }
 
@@ -204,8 +207,7 @@ impl HartInterface {
     pub fn pop(&mut self, now: Cycle) -> Option<u64> {
         let context = self.context();
         self.scheduler.settle_before_pop(now, &self.queues);
-        let queue = self.queues.get_mut(usize::from(context));
-        let word = queue.and_then(|queue| queue.pop(now));
+        let word = self.take_word(now);
         if word.is_some() {
             self.did(now, Did::Read(context));
         }
@@ -363,7 +365,21 @@ impl HartInterface {
     ) -> u32 {
         let Some(queue) = self.queues.get_mut(usize::from(context)) else { return 0 };
         let waiting = queue.handed_over();
-        let n = queue.push(at, begins, words);
+        let n = match self.queues_block.get_mut() {
+            None => queue.push(at, begins, words),
+            Some(seat) => {
+                let words: Vec<u64> = words.collect();
+                for (place, &word) in (0..).zip(&words) {
+                    seat.enter(context, at + place, begins && place == 0, word);
+                }
+                queue.push(at, begins, words.into_iter())
+            }
+        };
+        if queue.handed_over() == waiting
+            && let Some(seat) = self.queues_block.get_mut()
+        {
+            seat.forget(context, n.into());
+        }
         if let Some(seat) = self.hardware.get_mut() {
             seat.enters(context, at, begins, n, queue.handed_over() > waiting);
         }
@@ -386,7 +402,9 @@ impl HartInterface {
             return Command::Nothing;
         };
         queue.allocate(self.section.context_words);
+        let unread = queue.handed_over();
         queue.clear();
+        self.throw_away(context, unread.into());
         self.did(now, Did::Bound(context, self.priority));
         self.scheduler.bind(context, self.priority, now, &self.queues);
         Command::Bind { context }
@@ -408,6 +426,7 @@ impl HartInterface {
             self.misuse.unread_words += left;
             if left > 0 {
                 self.did(now, Did::Left(context, left));
+                self.throw_away(context, left);
             }
             if self.waiting == Some(context) {
                 (0..left).for_each(|_| self.freed.push_back(now));

@@ -6,7 +6,8 @@ use super::Node;
 use crate::Cycle;
 use crate::core::{Activity, interrupts};
 use crate::hardware::{
-    JbsqSeat, PATIENCE_CYCLES, Placed, ReassemblySeat, SchedulerSeat, TimersSeat, Unit,
+    GeneratorSeat, JbsqSeat, PATIENCE_CYCLES, PacketizationSeat, Placed, QueuesSeat,
+    ReassemblySeat, SchedulerSeat, TimersSeat, Unit,
 };
 use crate::machine::node::Machine;
 
@@ -44,6 +45,17 @@ impl Node {
                     self.receive.set_reassembly(ReassemblySeat::new(block, compares, machine));
                 }
                 Unit::Timers => self.transmit.set_timers(TimersSeat::new(block, compares, machine)),
+                Unit::PacketGenerator => {
+                    self.transmit.set_generator(GeneratorSeat::new(block, compares, machine));
+                }
+                Unit::Packetization => {
+                    let seat = PacketizationSeat::new(block, compares, machine);
+                    self.transmit.set_packetization(seat);
+                }
+                Unit::LocalQueues => {
+                    let seat = QueuesSeat::new(block, compares, machine, hart);
+                    self.interfaces[usize::from(hart)].set_queues(seat);
+                }
                 Unit::ThreadScheduler => {
                     let seat = SchedulerSeat::new(block, compares, machine, hart);
                     self.interfaces[usize::from(hart)].set_hardware(seat);
@@ -62,9 +74,8 @@ impl Node {
 
     /// Gives the blocks.
     fn blocks(&self) -> impl Iterator<Item = &dyn Placed> {
-        let schedulers = self.interfaces.iter().filter_map(|interface| interface.hardware());
-        let schedulers = schedulers.map(|seat| seat as &dyn Placed);
-        self.receive.blocks().chain(schedulers).chain(self.transmit.blocks())
+        let interfaces = self.interfaces.iter().flat_map(|interface| interface.blocks());
+        self.receive.blocks().chain(interfaces).chain(self.transmit.blocks())
     }
 
     /// Describes the blocks and what they have not answered.
@@ -78,8 +89,9 @@ impl Node {
             return;
         }
         for index in 0..self.cores.len() {
-            let Some(seat) = self.interfaces[index].hardware() else { continue };
-            let (begun, compares) = (seat.cycle(), seat.compares());
+            let Some((begun, compares)) = self.interfaces[index].hardware_cycle() else {
+                continue;
+            };
             if let Some(key) = self.cores[index].key() {
                 self.hardware.active = key;
                 self.interfaces[index].clock_hardware(key.min(limit));

@@ -55,6 +55,8 @@ impl Block for Rtl {
         }
     }
 
+    fn expect_word(&mut self, _: usize, _: usize, _: u32) {}
+
     fn end_cycle(&mut self) -> Result<(), String> {
         let expires = self.expires();
         if self.expected.take().is_some_and(|expected| expected != u64::from(expires)) {

@@ -10,8 +10,9 @@ use pinion_net::frame::lnic::Flags;
 use super::Transmit;
 use super::egress::Passage;
 use super::packet_generator::Control;
+use super::packetization::Packet;
 use crate::Cycle;
-use crate::event::Listener;
+use crate::event::{Event, Listener};
 use crate::transport::Credit;
 use crate::waypoint::{Departing, Waypoint};
 
@@ -85,7 +86,7 @@ impl Transmit {
         let header = self.transport.data(&packet.outgoing, packet.number, packet.again, &self.own);
         self.frame.clear();
         self.transport.write(&header, self.packetization.payload(&packet), &mut self.frame);
-        let passage = self.egress.pass(at, self.header_bytes, self.frame.len(), true, listener);
+        let passage = self.pass_beside(at, &packet, listener);
         let counter = if packet.again {
             &mut self.counters.packets_again
         } else {
@@ -99,6 +100,22 @@ impl Transmit {
             self.open(packet.outgoing.tx_msg_id, window, at);
         }
         Some((passage, packet.departing))
+    }
+
+    /// Sends the frame of a packet on its way, and tells packetization's block when its words pass.
+    fn pass_beside(&mut self, at: Cycle, packet: &Packet, listener: &mut impl Listener) -> Passage {
+        let (header, bytes) = (self.header_bytes, self.frame.len());
+        if self.packetization.hardware().is_none() {
+            return self.egress.pass(at, header, bytes, true, listener);
+        }
+        let mut events = Vec::new();
+        let passage = self.egress.pass(at, header, bytes, true, &mut events);
+        let words = events.iter().filter(|(_, event)| matches!(event, Event::PacketizeOut { .. }));
+        self.packetization.tell_pass(packet, words.map(|(at, _)| *at).collect());
+        for (at, event) in events {
+            listener.event(at, event);
+        }
+        passage
     }
 
     /// Lets a message send so many packets, from the cycle after `at` on.

@@ -239,7 +239,7 @@ impl GlobalTransmit {
     }
 
     /// Decides what happens in cycle `at`; `gate` says what a stream's first word meets.
-    pub fn step(&mut self, at: Cycle, gate: impl Fn(Stream, u64) -> Gate) -> Step {
+    pub fn step(&mut self, at: Cycle, gate: impl FnMut(Stream, u64) -> Gate) -> Step {
         self.decided = at;
         let step = self.choose(at, gate);
         match step {
@@ -337,7 +337,7 @@ impl GlobalTransmit {
     }
 
     /// Finds the word to go: the lowest hart's, and of its contexts the one written first.
-    fn choose(&mut self, at: Cycle, gate: impl Fn(Stream, u64) -> Gate) -> Step {
+    fn choose(&mut self, at: Cycle, mut gate: impl FnMut(Stream, u64) -> Gate) -> Step {
         let mut blocked = false;
         for hart in bits(self.harts_ready) {
             let mut left = self.ready[hart];

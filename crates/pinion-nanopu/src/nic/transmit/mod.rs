@@ -37,7 +37,7 @@ use self::timers::Timers;
 use super::{Credit, Delivered};
 use crate::Cycle;
 use crate::event::{Event, Listener};
-use crate::hardware::{Placed, TimersSeat};
+use crate::hardware::{GeneratorSeat, PacketizationSeat, Placed, TimersSeat};
 use crate::machine::transmit::{TransmitLatency, TransmitSection, TransmitSectionError};
 use crate::transport::{Address, Transport};
 use crate::waypoint::Waypoint;
@@ -174,9 +174,22 @@ impl Transmit {
         self.timers.set_hardware(seat);
     }
 
+    /// Puts a block into the packet generator's place, or beside it.
+    pub fn set_generator(&mut self, seat: GeneratorSeat) {
+        self.generator.set_hardware(seat);
+    }
+
+    /// Puts a block into packetization's place, or beside it.
+    pub fn set_packetization(&mut self, seat: PacketizationSeat) {
+        self.packetization.set_hardware(seat);
+    }
+
     /// Gives the blocks.
     pub fn blocks(&self) -> impl Iterator<Item = &dyn Placed> {
-        self.timers.hardware().map(|seat| seat as &dyn Placed).into_iter()
+        let timers = self.timers.hardware().map(|seat| seat as &dyn Placed);
+        let generator = self.generator.hardware().map(|seat| seat as &dyn Placed);
+        let packetization = self.packetization.hardware().map(|seat| seat as &dyn Placed);
+        timers.into_iter().chain(generator).chain(packetization)
     }
 
     /// Counts the control frames that may still be asked for before one is dropped.
@@ -282,6 +295,9 @@ impl Transmit {
             self.find_words_wake();
         }
         self.timers.clock(now);
+        self.generator.clock(now);
+        // Before words that have not gone, all is known.
+        self.packetization.clock(self.queues.next().map_or(now, |next| next.min(now)));
         if self.strict_words
             && let Some(at) = self.queues.overflow(now)
         {
@@ -324,7 +340,10 @@ impl Transmit {
         };
         match notice {
             Notice::Delivered(delivered) => {
-                match self.packetization.delivered(&delivered, &mut self.counters) {
+                let acknowledged = self.packetization.delivered(&delivered, &mut self.counters);
+                let completes = acknowledged == Acknowledged::Complete;
+                self.packetization.tell_delivered(at, &delivered, completes);
+                match acknowledged {
                     Acknowledged::Complete => {
                         self.timers.cancel(delivered.tx_msg_id, at);
                         listener.event(at, Event::TimerCancel);
@@ -342,6 +361,7 @@ impl Transmit {
                 if !self.packetization.credit(&credit, at, &mut self.counters) {
                     self.full_schedule(at);
                 }
+                self.packetization.tell_credit(at, &credit);
             }
         }
     }
@@ -364,6 +384,7 @@ impl Transmit {
         };
         listener.event(at, Event::Timeout);
         self.counters.timeouts += 1;
+        self.packetization.tell_timeout(at + self.notice_cycles, id);
         if !self.packetization.timed_out(id, at + self.notice_cycles) {
             self.full_schedule(at);
         }

@@ -12,10 +12,12 @@
 
 use std::collections::VecDeque;
 
-use pinion_net::frame::lnic::Flags;
+use pinion_net::frame::lnic::{Flags, Header};
 
 use super::counters::Counters;
 use crate::Cycle;
+use crate::hardware::packet_generator::Answer;
+use crate::hardware::{GeneratorSeat, InLoop};
 use crate::machine::transmit::{GeneratorSection, TransmitFixes, TransmitLatency};
 use crate::transport::ControlRequest;
 use crate::transport::ControlRules;
@@ -57,6 +59,8 @@ pub struct PacketGenerator {
     token_from: Cycle,
     /// Cycle of the last request.
     requested: Option<Cycle>,
+    /// The block in its place, or beside it.
+    hardware: InLoop<GeneratorSeat>,
 }
 
 /// The flags a frame may have of its own, in the order in which frames leave.
@@ -82,11 +86,33 @@ impl PacketGenerator {
             pulls: VecDeque::new(),
             token_from: 0,
             requested: None,
+            hardware: InLoop::default(),
+        }
+    }
+
+    /// Puts a block into its place, or beside it.
+    pub fn set_hardware(&mut self, seat: GeneratorSeat) {
+        self.hardware = InLoop::new(seat);
+    }
+
+    /// Gives its block, if it has one.
+    pub fn hardware(&self) -> Option<&GeneratorSeat> {
+        self.hardware.get()
+    }
+
+    /// Lets the block take all cycles before one.
+    pub fn clock(&mut self, to: Cycle) {
+        if let Some(seat) = self.hardware.get_mut() {
+            seat.clock(to);
         }
     }
 
     /// Takes a request; requests come in order of their cycles.
     pub fn push(&mut self, request: ControlRequest) {
+        let flags = wanted(&request);
+        if let Some(seat) = self.hardware.get_mut().filter(|_| flags.contains(&true)) {
+            seat.request(request.at, Answer { header: name(&request.answers), flags });
+        }
         self.requests.push_back(request);
     }
 
@@ -105,6 +131,10 @@ impl PacketGenerator {
 
     /// Tells when [`act`](Self::act) is due.
     pub fn next(&self) -> Option<Cycle> {
+        if let Some(seat) = self.hardware.in_place() {
+            // Nobody knows ahead what it will say.
+            return (!self.requests.is_empty()).then(|| seat.next());
+        }
         let request = self.requests.front().map(|request| request.at);
         // Only when a cycle is over is it known that no request came in it.
         let pull = self.pull_from().map(|at| at + 1);
@@ -113,6 +143,9 @@ impl PacketGenerator {
 
     /// Tells the earliest cycle in which another frame may be there for the arbiter.
     pub fn wake(&self) -> Option<Cycle> {
+        if self.hardware.in_place().is_some() {
+            return self.next();
+        }
         let request = self.requests.front().map(|request| request.at);
         let first = request.into_iter().chain(self.pull_from()).min()?;
         Some(first + self.latency)
@@ -120,6 +153,10 @@ impl PacketGenerator {
 
     /// Does what is due in cycle `at`.
     pub fn act(&mut self, at: Cycle, counters: &mut Counters) -> Option<Overflow> {
+        if self.hardware.in_place().is_some() {
+            self.ask_block(at);
+            return None;
+        }
         let request_at = self.requests.front().map(|r| r.at).filter(|&request| request <= at);
         let pull_at = self.pull_from().filter(|&pull| pull < at);
         // A request in the cycle of a PULL goes first.
@@ -141,7 +178,38 @@ impl PacketGenerator {
     /// Gives the frame that the arbiter passes in cycle `at`.
     pub fn take(&mut self, at: Cycle) -> Option<Control> {
         let due = |queue: &&mut VecDeque<Control>| queue.front().is_some_and(|f| f.from <= at);
-        self.frames.iter_mut().find(due)?.pop_front()
+        let frame = self.frames.iter_mut().find(due)?.pop_front()?;
+        if let Some(seat) = self.hardware.get_mut() {
+            seat.take(at);
+        }
+        Some(frame)
+    }
+
+    /// Takes the frame that the block in its place offers in cycle `at`, if it is one that was asked for.
+    fn ask_block(&mut self, at: Cycle) {
+        let Some(seat) = self.hardware.in_place_mut() else { return };
+        let Some(answer) = seat.offered(at) else { return };
+        if !self.frames[0].is_empty() {
+            return; // the arbiter has not taken it yet
+        }
+        let asked = self.requests.iter_mut().enumerate().find(|(_, request)| {
+            let includes =
+                wanted(request).iter().zip(answer.flags).all(|(has, said)| *has || !said);
+            request.at < at && name(&request.answers) == answer.header && includes
+        });
+        let Some((place, request)) = asked.filter(|_| answer.flags.contains(&true)) else {
+            return seat.refuse(answer);
+        };
+        let [acknowledges, negates, pulls] = answer.flags;
+        let whole = request.clone();
+        request.acknowledge &= !acknowledges;
+        request.negative &= !negates;
+        request.pull &= !pulls;
+        if !wanted(request).contains(&true) {
+            self.requests.remove(place);
+        }
+        let flags = flags_of(answer.flags);
+        self.frames[0].push_back(Control { request: whole, flags, from: at });
     }
 
     /// Tells when the next PULL takes the token, if no request comes then.
@@ -155,7 +223,7 @@ impl PacketGenerator {
     fn answer(&mut self, request: ControlRequest, counters: &mut Counters) -> Option<Overflow> {
         let at = request.at;
         self.requested = Some(at);
-        let wanted = [request.acknowledge, request.negative, request.pull];
+        let wanted = wanted(&request);
         if !self.rules.combined {
             return APART
                 .iter()
@@ -164,10 +232,7 @@ impl PacketGenerator {
                 .filter_map(|(queue, &flag)| self.put(queue, request.clone(), flag, at, counters))
                 .last();
         }
-        let mut flags = Flags::default();
-        for (&flag, _) in APART.iter().zip(wanted).filter(|(_, wanted)| *wanted) {
-            flags = flags.with(flag);
-        }
+        let flags = flags_of(wanted);
         if flags == Flags::default() {
             return None;
         }
@@ -207,15 +272,35 @@ impl PacketGenerator {
             let overflow = Overflow { at, queue: "the queue of control frames is full" };
             return (!self.bounded).then_some(overflow);
         }
-        self.frames[queue].push_back(Control { request, flags, from: at + self.latency });
+        let from = at + self.latency;
+        if let Some(seat) = self.hardware.get_mut() {
+            let flags = APART.map(|flag| flags.has(flag));
+            seat.follow(from, Answer { header: name(&request.answers), flags });
+        }
+        self.frames[queue].push_back(Control { request, flags, from });
         None
     }
 }
 
+/// Says which flags a request wants, in the order of [`APART`].
+fn wanted(request: &ControlRequest) -> [bool; 3] {
+    [request.acknowledge, request.negative, request.pull]
+}
+
+/// Gives flags that are set in the order of [`APART`].
+fn flags_of(set: [bool; 3]) -> Flags {
+    let set = APART.iter().zip(set).filter(|(_, is_set)| *is_set);
+    set.fold(Flags::default(), |flags, (&flag, _)| flags.with(flag))
+}
+
+/// Gives what a block is told of a header: whom it comes from, its message and packet.
+fn name(header: &Header) -> u64 {
+    let message = u64::from(header.tx_msg_id) << 8 | u64::from(header.pkt_offset);
+    u64::from(header.src_ip) << 32 | message
+}
+
 #[cfg(test)]
 mod tests {
-    use pinion_net::frame::lnic::Header;
-
     use super::*;
     use crate::machine::transmit::TransmitSection;
 

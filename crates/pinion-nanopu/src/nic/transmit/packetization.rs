@@ -11,6 +11,7 @@
 //! nothing: it marks the packet, and the next PULL sends what is marked.
 
 mod credit;
+mod hardware;
 mod schedule;
 
 use std::collections::VecDeque;
@@ -19,6 +20,7 @@ use super::buffers::{Buffer, Buffers};
 use super::counters::{Counters, Resident};
 use super::global_transmit::{Gate, MOST, Stream};
 use crate::Cycle;
+use crate::hardware::{InLoop, PacketizationSeat};
 use crate::machine::transmit::{TransmitFixes, TransmitSection};
 use crate::transport::{Outgoing, Packets, SendRules};
 use crate::waypoint::{Cause, Departing};
@@ -158,6 +160,8 @@ pub struct Packetization {
     job_from: Cycle,
     /// When the next descriptor may be taken.
     idle_from: Cycle,
+    /// The block in its place, or beside it.
+    hardware: InLoop<PacketizationSeat>,
 }
 
 impl Packetization {
@@ -192,6 +196,7 @@ impl Packetization {
             job: None,
             job_from: 0,
             idle_from: 0,
+            hardware: InLoop::default(),
         }
     }
 
@@ -201,9 +206,14 @@ impl Packetization {
             return Gate::Data;
         }
         let bytes = value as u16;
-        let refused = self.fixes.bad_headers && (bytes == 0 || bytes > self.longest);
+        let refused = self.is_refused(bytes);
         let room = !self.over_quota(stream) && !self.free_ids.is_empty() && self.buffers.has(bytes);
         if refused || room { Gate::Header } else { Gate::Wait }
+    }
+
+    /// Tells whether messages of so many bytes are refused.
+    fn is_refused(&self, bytes: u16) -> bool {
+        self.fixes.bad_headers && (bytes == 0 || bytes > self.longest)
     }
 
     /// Tells whether a stream's context holds all the buffers it may.
@@ -234,7 +244,7 @@ impl Packetization {
         counters: &mut Counters,
     ) -> Written {
         match &mut self.streams[stream.index()] {
-            Writing::Nothing => self.begin(stream, value, counters),
+            Writing::Nothing => self.begin(stream, value, at, counters),
             Writing::Refused { words_left } => {
                 counters.words_refused += 1;
                 *words_left -= 1;
@@ -255,6 +265,7 @@ impl Packetization {
                 if last {
                     self.streams[stream.index()] = Writing::Nothing;
                 }
+                self.tell_word(stream, (value, at), None, last);
                 if !ends {
                     return Written::Inside;
                 }
@@ -285,11 +296,11 @@ impl Packetization {
     }
 
     /// Takes the header word of a message.
-    fn begin(&mut self, stream: Stream, value: u64, counters: &mut Counters) -> Written {
+    fn begin(&mut self, stream: Stream, value: u64, at: Cycle, counters: &mut Counters) -> Written {
         let bytes = value as u16;
         counters.messages += 1;
         let words = bytes.div_ceil(8);
-        if self.fixes.bad_headers && (bytes == 0 || bytes > self.longest) {
+        if self.is_refused(bytes) {
             let kind = if bytes == 0 {
                 &mut counters.refused_empty
             } else {
@@ -302,7 +313,8 @@ impl Packetization {
             return Written::Inside;
         }
         let context = stream.context();
-        let (Some(id), Some(buffer)) = (self.free_ids.pop_front(), self.buffers.take(bytes)) else {
+        let (id, buffer) = (self.take_id(at, stream, value), self.buffers.take(bytes));
+        let (Some(id), Some(buffer)) = (id, buffer) else {
             unreachable!("the gate lets a header word in only if a buffer and an id are free")
         };
         self.held[context] += 1;
@@ -334,6 +346,7 @@ impl Packetization {
         // Without the fix a message of no bytes still takes a word.
         let words_left = words.max(1);
         self.streams[stream.index()] = Writing::Message { id, words_left, bytes: 0 };
+        self.tell_word(stream, (value, at), Some(id), false);
         Written::Began(id)
     }
 

@@ -55,15 +55,21 @@ impl Transmit {
     pub(super) fn move_words(&mut self, mut at: Cycle, now: Cycle, listener: &mut impl Listener) {
         let until = self.agenda.others(Unit::Queues).min(now + 1) - 1;
         loop {
-            let packetization = &self.packetization;
-            match self.queues.step(at, |stream, value| packetization.gate(stream, value)) {
+            let packetization = &mut self.packetization;
+            match self.queues.step(at, |stream, value| packetization.gate_at(at, stream, value)) {
                 Step::Take(stream, word) => {
                     if !self.write(stream, word, at, listener) {
                         return;
                     }
                     self.follow(stream, until, listener);
                 }
-                Step::Blocked => self.counters.header_waits += 1,
+                Step::Blocked => {
+                    self.counters.header_waits += 1;
+                    if self.packetization.is_replaced() {
+                        // Nobody knows when its block has room.
+                        self.queues.buffer_free(at);
+                    }
+                }
                 Step::Switch | Step::Empty => {}
             }
             match self.queues.next() {
@@ -77,12 +83,20 @@ impl Transmit {
     /// between.
     pub(super) fn follow(&mut self, stream: Stream, until: Cycle, listener: &mut impl Listener) {
         let hart = stream.hart() as u8;
+        let has_block = self.packetization.hardware().is_some();
+        let mut told = Vec::new();
         let mut writer = self.packetization.writer(stream);
         let room = writer.room();
         let words = self.queues.follow(stream, until, room, |at, word| {
             listener.event(at, Event::PacketizeIn { hart });
             writer.put(word);
+            if has_block {
+                told.push((word, at));
+            }
         });
+        for word in told {
+            self.packetization.tell_word(stream, word, None, false);
+        }
         self.packetization.written(stream, words as u16);
     }
 

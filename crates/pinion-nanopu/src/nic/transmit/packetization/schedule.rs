@@ -18,6 +18,9 @@ impl Packetization {
         packets: Packets,
         from: Cycle,
     ) -> bool {
+        if self.hardware.in_place().is_some() {
+            return true;
+        }
         let generation = self.messages[usize::from(id)].generation;
         let queue = &mut self.queues[cause as usize];
         let full = queue.len() >= self.queue_limit;
@@ -36,6 +39,9 @@ impl Packetization {
 
     /// Tells when [`take_job`](Self::take_job) is due.
     pub fn next_job(&self) -> Option<Cycle> {
+        if let Some(looks_at) = self.looks_at() {
+            return looks_at;
+        }
         if self.job.is_some() {
             return None;
         }
@@ -45,6 +51,9 @@ impl Packetization {
 
     /// Takes the most urgent descriptor, in cycle `at`.
     pub fn take_job(&mut self, at: Cycle) {
+        if self.take_offered(at) {
+            return;
+        }
         let due = |queue: &&mut VecDeque<Descriptor>| queue.front().is_some_and(|d| d.from <= at);
         let Some(job) = self.queues.iter_mut().find(due).and_then(VecDeque::pop_front) else {
             return;
@@ -57,6 +66,7 @@ impl Packetization {
         }
         self.job = Some(job);
         self.job_from = at + self.buffer_cycles - 1;
+        self.tell_offer(self.job_from);
     }
 
     /// Tells when the next packet is there for the arbiter.
@@ -107,6 +117,7 @@ impl Packetization {
             self.idle_from = last_word + 1;
         } else {
             self.job_from = last_word + 1;
+            self.tell_offer(self.job_from);
         }
         done
     }
