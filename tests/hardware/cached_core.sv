@@ -1,6 +1,6 @@
 // The HPU's core with an instruction cache in front of program memory, and the core's ports: what
-// tests/hardware/hpu_core.cpp drives. The published cluster boots without it, and turns it on when all cores
-// wait, with the lines of the loop in which they do: here it is on from the last line of the boot code on.
+// tests/hardware/hpu_core.cpp drives. The published cluster
+// boots without it; here it is turned on with the last line of the boot code.
 `default_nettype none
 
 module cached_core (
@@ -37,30 +37,29 @@ module cached_core (
     // That line, of the calibration's programs.
     localparam [31:1] LAST_OF_BOOT = 31'h0e800088;
 
-    reg          enable;
-    reg  [31:4]  asked;
+    reg          turns_on;
     wire         own_valid, own_ready, own_comes, own_error;
     wire [31:4]  own_line;
     wire [127:0] own_data;
     // Of the cache's second port, which nobody uses.
-    wire         other_ready, other_comes, other_error;
+    wire         turned_on, core, other_ready, other_comes, other_error;
     wire [127:0] other_data;
 
     always @(posedge clock) begin
-        enable <= !reset && (enable || (left_valid && left_pc == LAST_OF_BOOT));
-        if (fetch_valid && fetch_ready) asked <= fetch_line;
+        turns_on <= !reset && (turns_on || (left_valid && left_pc == LAST_OF_BOOT));
     end
 
     instruction_cache #(.CORES(2)) cache (
-        .clock(clock), .reset(reset), .enable(enable), .fetch_valid({1'b0, own_valid}),
+        .clock(clock), .reset(reset), .turns_on(turns_on), .turned_on(turned_on),
+        .fetch_valid({1'b0, own_valid}),
         .fetch_ready({other_ready, own_ready}), .fetch_line({28'd0, own_line}),
         .line_valid({other_comes, own_comes}), .line_data({other_data, own_data}),
         .line_error({other_error, own_error}), .refill_valid(fetch_valid),
-        .refill_ready(fetch_ready), .refill_line(fetch_line), .refill_done(line_valid),
-        .refill_done_line(asked), .refill_data(line_data), .refill_error(line_error)
+        .refill_ready(fetch_ready), .refill_line(fetch_line), .refill_core(core),
+        .refill_done(line_valid), .refill_done_core(1'b0), .refill_data(line_data), .refill_error(line_error)
     );
 
-    hpu_core core (
+    hpu_core unit (
         .clock(clock), .reset(reset), .hart(hart), .fetch_valid(own_valid),
         .fetch_ready(own_ready), .fetch_line(own_line), .line_valid(own_comes),
         .line_data(own_data), .line_error(own_error), .data_valid(data_valid),

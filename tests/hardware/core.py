@@ -86,8 +86,8 @@ class Harness:
 
 # A jump to itself; cycles from an interrupt to the trap handler; its mcause.
 FOREVER, INTERRUPT_CYCLES, EXTERNAL_INTERRUPT = 0x6F, 3, "8000000b"
-# More code than the instruction cache holds: a memory without one cannot follow, and which lines the published
-# one gives up is not known to the last.
+# More code than the instruction cache holds: a memory without one cannot follow, and behind one a core alone
+# replaces other lines than one that booted with seven others.
 LARGE = "capacity"
 # Not in the traces: ecall, mret.
 UNTRACED = {"73", "30200073"}

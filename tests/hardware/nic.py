@@ -74,11 +74,11 @@ APPS = {
     "copy_from_host": ("traffic.pcap", 2),
     "strided_ddt": ("traffic.pcap", 8),
     "empty": ("traffic.pcap", 1),
-    "filter": ("traffic.pcap", 9),
-    "histogram": ("traffic.pcap", 3),
+    "filter": ("traffic.pcap", 1),
+    "histogram": ("traffic.pcap", 2),
     "kvstore": ("traffic.pcap", 12),
-    "aggregate": ("traffic.pcap", 45),
-    "reduce": ("traffic.pcap", 11),
+    "aggregate": ("traffic.pcap", 46),
+    "reduce": ("traffic.pcap", 7),
 }
 
 

@@ -54,7 +54,8 @@ module hpu #(
     output wire [31:2]                 access_word,
     output wire [3:0]                  access_strobes,
     output wire [31:0]                 access_data,
-    output wire                        cache_on,
+    output wire                        cache_turns_on,
+    input  wire                        cache_turned_on,
     output wire                        print_valid,
     output wire                        launch_valid,
     input  wire                        launch_ready,
@@ -73,8 +74,7 @@ module hpu #(
     input  wire                        completion_ready,
     output wire [DATA_BITS-1:0]        completion_data,
     output wire                        error_valid,
-    output wire [31:0]                 error_cause,
-    output wire                        state_user
+    output wire [31:0]                 error_cause
 );
     /* verilator no_inline_module */
     localparam [9:0] FIRST_L1 = 10'h040, ALIAS = 10'h06c, HANDLER = 10'h070, PACKET = 10'h071;
@@ -157,9 +157,9 @@ module hpu #(
     assign far_valid = asks && is_far;
     assign far_target = is_other ? 0 : is_handler ? 1 : is_packet ? 2 : 3;
     assign print_valid = asks && is_print && data_write;
-    assign cache_on = asks && is_cache && data_write && access_data != 0;
+    assign cache_turns_on = asks && is_cache && data_write && access_data != 0;
     assign data_ready = refused || (is_own ? l1_grant : is_driver ? reg_ready : is_event ? event_ready
-        : is_far ? far_ready : is_port ? port_ready : 1'b1);
+        : is_far ? far_ready : is_port ? port_ready : !cache_turns_on || cache_turned_on);
     assign data_error = refused || (is_driver && reg_error);
 
     // What answers, and what this unit does itself.
@@ -216,7 +216,6 @@ module hpu #(
         .watchdog_cycles(watchdog_cycles), .user_mode(user_mode), .interrupts(interrupts),
         .lost(lost), .error_valid(error_valid), .error_cause(error_cause), .state_busy(busy)
     );
-    assign state_user = user_mode;
 endmodule
 
 `default_nettype wire

@@ -14,7 +14,7 @@
 // Latency: cycles from one instruction to the next: 1; a load or atomic before an instruction that reads
 //          or computes its register 2, x0 counts; two words 2; taken branch 3; jump 2, or 1 behind
 //          an access that waits; mulh 5, division 3 to 35; a jump to an instruction in two lines 1
-//          more; trap 4; mret 5, a write to mstatus 4 (the model says 3 and 1, for lack of these two cases).
+//          more; trap 4; mret 5, an access to mstatus 4.
 // How:     fetch, decode (registers, jumps), execute (branches, accesses, traps), write-back (loads).
 // Source:  ours; cycles as published for RI5CY, in the model's machine file; PsPIN paper, section IV-A.
 //          There are no interrupts but that one, and no Xpulp but its load that waits for an event.
@@ -238,7 +238,7 @@ module hpu_core #(
     wire [31:1] trap_pc = x_valid ? x_pc : d_valid ? d_pc : f_pc;
     // Those that wait until the stages behind are empty: cycles that they have been here.
     reg  [1:0]  x_age;
-    wire        is_status = x_csr && x_writes_csr && x_bits[31:20] == STATUS;
+    wire        is_status = x_csr && x_bits[31:20] == STATUS;
     wire        waited = x_age == (x_return ? RETURN_WAITS : is_status ? STATUS_WAITS : 0);
     assign x_done = accesses ? accessed : x_multiply ? multiplied : waited;
     assign x_ready = !x_valid || x_done || trap;

@@ -49,12 +49,15 @@ module cluster #(
     output wire                             refill_valid,
     input  wire                             refill_ready,
     output wire [27:0]                      refill_line,
+    output wire [$clog2(CORES)-1:0]         refill_core,
     input  wire                             refill_done,
-    input  wire [27:0]                      refill_done_line,
+    input  wire [$clog2(CORES)-1:0]         refill_done_core,
     input  wire [127:0]                     refill_data,
     input  wire                             refill_error,
     output wire [1:0]                       read_valid,
     input  wire [1:0]                       read_ready,
+    input  wire [1:0]                       reads_now,
+    output wire [1:0]                       read_takes,
     output wire [L2_LINE_BITS-1:0]          read_line,
     input  wire [2*512-1:0]                 answer_data,
     output wire [1:0]                       write_valid,
@@ -179,7 +182,8 @@ module cluster #(
     wire [CORES-1:0]            fetch_valid, fetch_ready, line_valid, line_error;
     wire [CORES*28-1:0]         fetch_line;
     wire [CORES*128-1:0]        line_data;
-    wire [CORES-1:0]            own_valid, own_grant, event_valid, event_ready, cache_on, user;
+    wire [CORES-1:0]            own_valid, own_grant, event_valid, event_ready, cache_turns_on;
+    wire                        cache_turned_on;
     wire [CORES*32-1:0]         own_answer, event_answer;
     wire [CORES-1:0]            launch_valid, launch_ready, core_done;
     wire [CORES*32-1:0]         launch_from, launch_to, launch_bytes;
@@ -212,7 +216,8 @@ module cluster #(
                 .access_operation(access_operation[5*core +: 5]),
                 .access_word(access_word[30*core +: 30]),
                 .access_strobes(access_strobes[4*core +: 4]),
-                .access_data(access_data[32*core +: 32]), .cache_on(cache_on[core]),
+                .access_data(access_data[32*core +: 32]), .cache_turns_on(cache_turns_on[core]),
+                .cache_turned_on(cache_turned_on),
                 .print_valid(print_valid[core]), .launch_valid(launch_valid[core]),
                 .launch_ready(launch_ready[core]), .launch_from(launch_from[32*core +: 32]),
                 .launch_to(launch_to[32*core +: 32]), .launch_bytes(launch_bytes[32*core +: 32]),
@@ -223,8 +228,7 @@ module cluster #(
                 .response_valid(response_valid[core]), .response_id(response_id),
                 .completion_valid(done_valid[core]), .completion_ready(done_ready[core]),
                 .completion_data(done_data[DATA_BITS*core +: DATA_BITS]),
-                .error_valid(error_valid[core]), .error_cause(error_cause[32*core +: 32]),
-                .state_user(user[core])
+                .error_valid(error_valid[core]), .error_cause(error_cause[32*core +: 32])
             );
             assign event_offset[6*core +: 6] = access_word[30*core +: 6];
             assign own_word[WORD*core +: WORD] = access_word[30*core +: WORD];
@@ -236,20 +240,13 @@ module cluster #(
         .offset(event_offset), .data(access_data), .answer(event_answer)
     );
 
-    // The instruction cache is on from when its cores begin to wait for tasks, in user mode.
-    reg wanted, enable;
-    always @(posedge clock)
-        if (reset) {wanted, enable} <= 0;
-        else begin
-            if (cache_on != 0) wanted <= 1;
-            if (wanted && user != 0) enable <= 1;
-        end
     instruction_cache #(.CORES(CORES)) cache (
-        .clock(clock), .reset(reset), .enable(enable), .fetch_valid(fetch_valid),
+        .clock(clock), .reset(reset), .turns_on(cache_turns_on != 0), .turned_on(cache_turned_on),
+        .fetch_valid(fetch_valid),
         .fetch_ready(fetch_ready), .fetch_line(fetch_line), .line_valid(line_valid),
         .line_data(line_data), .line_error(line_error), .refill_valid(refill_valid),
-        .refill_ready(refill_ready), .refill_line(refill_line), .refill_done(refill_done),
-        .refill_done_line(refill_done_line), .refill_data(refill_data), .refill_error(refill_error)
+        .refill_ready(refill_ready), .refill_line(refill_line), .refill_core(refill_core),
+        .refill_done(refill_done), .refill_done_core(refill_done_core), .refill_data(refill_data), .refill_error(refill_error)
     );
 
     // L1.
@@ -289,7 +286,7 @@ module cluster #(
         .copy_done(copy_done), .launch_valid(launch_valid), .launch_ready(launch_ready),
         .launch_from(launch_from), .launch_to(launch_to), .launch_bytes(launch_bytes),
         .core_done(core_done), .read_valid(read_valid), .read_ready(read_ready),
-        .read_line(read_line), .answer_data(answer_data), .write_valid(write_valid),
+        .reads_now(reads_now), .read_takes(read_takes), .read_line(read_line), .answer_data(answer_data), .write_valid(write_valid),
         .write_ready(write_ready), .write_line(write_line), .write_data(write_data),
         .write_strobes(write_strobes), .engine_valid(engine_valid), .engine_write(engine_write),
         .engine_line(engine_line), .engine_data(engine_data), .engine_strobes(engine_strobes),

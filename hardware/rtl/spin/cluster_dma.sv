@@ -1,11 +1,13 @@
 // cluster_dma: a cluster's DMA engine: packets' copies to L1, and the transfers that cores launch.
 //
-// In:      copies of the scheduler; transfers of cores, in order of their launch. What was read: of L2 nine
-//          cycles after its beat began, of L1 two cycles after its request.
+// In:      copies of the scheduler; transfers of cores, in order of their launch. What was read: of L2 in the cycle behind
+//          `reads_now`, which is eight after its beat began or later and only while `read_takes`, of L1 two cycles after its
+//          request.
 // Out:     beats that read L2 (0: handler memory, 1: packet memory), beats of the own L1 (`engine_…`), lines to
 //          write to L2; `copy_done`, `core_done` when one is done, in order.
 // Latency: a copy that is asked for in cycle t of an idle engine, with a free port, is done in t + 11 + its
-//          beats; a core's takes a cycle more. Between two of one beat is a cycle, behind two beats, too.
+//          beats; a core's takes a cycle more. Between two of one beat is a cycle, within L1 behind two
+//          beats, too; a read of L2 waits while two before it are on their way, and is two at the end of a page.
 // How:     one beat a cycle; within L1 two beats in four cycles. What is not aligned alike on both sides
 //          takes the beats of the destination, and one if its bytes move down. It reaches the own L1 and L2;
 //          elsewhere it reads the error word and writes nothing, as the published engine does.
@@ -40,6 +42,8 @@ module cluster_dma #(
     output wire [CORES-1:0]          core_done,
     output wire [1:0]                read_valid,
     input  wire [1:0]                read_ready,
+    input  wire [1:0]                reads_now,
+    output wire [1:0]                read_takes,
     output wire [L2_LINE_BITS-1:0]   read_line,
     input  wire [2*8*BYTES-1:0]      answer_data,
     output wire [1:0]                write_valid,
@@ -124,43 +128,86 @@ module cluster_dma #(
             : high == PACKET ? IN_PACKET : NOWHERE;
     endfunction
 
+    // Reads of L2 are bursts that end at pages. Two may be on their way, until the fourth cycle behind their last beat.
+    localparam integer PAGE = 12 - OFFSET;
+    reg  [2:0] ended;
+    wire       two_ended = (ended & (ended - 1'b1)) != 0;
+    wire       of_l2 = source == IN_HANDLER || source == IN_PACKET;
+
     // Beats on their way: the newest lowest.
     localparam integer BEAT = 2 + 2 + OFFSET + 2*LINE + BYTES + 1 + 1 + CORE;
     reg [DONE:1]            away;
     reg [BEAT*DONE-1:0]     beats;
     wire [DONE:1]           into_l1;
+    // Who waits for L2, or behind one who does.
+    wire [DONE:1]           stays;
+    // Somebody reads the other one of L2's memories: who waits for both might wait for ever.
+    wire [COMES-1:1]        in_other;
+    wire                    other_there = in_other != 0;
     wire [$clog2(16+1)-1:0] lines_count;
-    wire may = (source != IN_L1 || !into_l1[COMES - ASKS]) && lines_count < 6;
+    wire may = (source != IN_L1 || !into_l1[COMES - ASKS]) && lines_count < 6 && !stays[1] && !other_there
+        && !(of_l2 && (!active || from_line[PAGE-1:0] == 0) && two_ended);
     wire begins = wants && may && (source == IN_HANDLER ? read_ready[0] : source == IN_PACKET ? read_ready[1] : 1'b1);
     assign read_valid = {source == IN_PACKET, source == IN_HANDLER} & {2{wants && may}};
     assign read_line = from_line;
     assign takes = begins && !active;
     always @(posedge clock)
-        if (reset) {active, pauses, away} <= 0;
+        if (reset) {active, pauses, ended} <= 0;
         else begin
-            pauses <= begins && is_last && steps <= 2;
+            pauses <= begins && is_last && (steps == 1 || (steps == 2 && !of_l2));
+            ended <= {ended[1:0], begins && of_l2 && (is_last || &from_line[PAGE-1:0])};
             if (begins) begin
                 active <= !is_last;
                 current <= one;
                 step <= at + 1'b1;
             end
-            away <= {away[DONE-1:1], begins};
         end
-    always @(posedge clock)
-        beats <= {beats[BEAT*(DONE-1)-1:0], source, target, to_offset - from_offset, from_line, to_line, strobes,
-            is_last, is_copy, core};
 
     genvar age;
     generate
         for (age = 1; age <= DONE; age = age + 1) begin : by_age
             assign into_l1[age] = away[age] && beats[BEAT*age - 3 -: 2] == IN_L1;
         end
+        for (age = 1; age < COMES; age = age + 1) begin : in_l2
+            wire [1:0] read_of = beats[BEAT*age - 1 -: 2];
+            assign in_other[age] = away[age]
+                && (source == IN_HANDLER ? read_of == IN_PACKET : source == IN_PACKET && read_of == IN_HANDLER);
+        end
+        for (age = 1; age < ASKS; age = age + 1) begin : before_l1
+            assign stays[age] = away[age] && stays[age+1];
+        end
+        for (age = 2; age <= DONE; age = age + 1) begin : of_age
+            always @(posedge clock)
+                if (reset) away[age] <= 0;
+                else if (!stays[age]) begin
+                    away[age] <= away[age-1] && !stays[age-1];
+                    beats[BEAT*(age-1) +: BEAT] <= beats[BEAT*(age-2) +: BEAT];
+                end
+        end
     endgenerate
+
+    always @(posedge clock)
+        if (reset) away[1] <= 0;
+        else if (!stays[1]) begin
+            away[1] <= begins;
+            beats[0 +: BEAT] <= {
+                source, target, to_offset - from_offset, from_line, to_line, strobes, is_last, is_copy, core
+            };
+        end
 
     // L1 is read.
     wire [BEAT-1:0] asking = beats[BEAT*(ASKS-1) +: BEAT];
-    wire            reads_l1 = away[ASKS] && asking[BEAT-1 -: 2] == IN_L1;
+    wire            of_l1 = away[ASKS] && asking[BEAT-1 -: 2] == IN_L1;
+    wire            reads_l1 = of_l1 && !stays[ASKS];
     wire [LINE-1:0] asked_line = asking[BEAT-5-OFFSET -: LINE];
+
+    // L2 is read; what is of L1 is on its way for sure, and no beat is written there when it is asked for.
+    wire [1:0]      read_of = beats[BEAT*(COMES-1) - 1 -: 2];
+    assign read_takes = {read_of == IN_PACKET, read_of == IN_HANDLER} & {2{away[COMES-1]}};
+    assign stays[DONE:COMES] = 0;
+    assign stays[COMES-1] = away[COMES-1]
+        && (read_of == IN_HANDLER ? !reads_now[0] : read_of == IN_PACKET && !reads_now[1]);
+    assign stays[ASKS] = away[ASKS] && (stays[ASKS+1] || (of_l1 && into_l1[COMES]));
 
     // Data are here.
     wire [BEAT-1:0]   coming = beats[BEAT*(COMES-1) +: BEAT];

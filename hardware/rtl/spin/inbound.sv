@@ -20,6 +20,8 @@ module inbound #(
     parameter integer FRAME_BITS = 8,
     parameter integer FRAMES = 64,
     parameter integer LINE_BITS = 16,
+    // Of a line; a power of two.
+    parameter integer BYTES = 64,
     parameter integer SMALL_SLOTS = 1024,
     parameter integer SMALL_BYTES = 128,
     parameter integer LARGE_SLOTS = 256,
@@ -29,14 +31,14 @@ module inbound #(
     input  wire                  reset,
     input  wire                  s_axis_tvalid,
     output wire                  s_axis_tready,
-    input  wire [511:0]          s_axis_tdata,
-    input  wire [63:0]           s_axis_tkeep,
+    input  wire [8*BYTES-1:0]    s_axis_tdata,
+    input  wire [BYTES-1:0]      s_axis_tkeep,
     input  wire                  s_axis_tlast,
     input  wire [USER_BITS-1:0]  s_axis_tuser,
     output wire                  write_valid,
     input  wire                  write_ready,
     output wire [LINE_BITS-1:0]  write_line,
-    output wire [511:0]          write_data,
+    output wire [8*BYTES-1:0]    write_data,
     output wire                  her_valid,
     input  wire                  her_ready,
     output wire [21:0]           her_address,
@@ -48,23 +50,25 @@ module inbound #(
 );
     localparam integer ADDRESS = $clog2(SMALL_SLOTS*SMALL_BYTES + LARGE_SLOTS*LARGE_BYTES);
 
+    localparam integer OFFSET = $clog2(BYTES);
+
     // Packets come.
-    reg [511:0]            lines [0:(1<<FRAME_BITS)-1];
+    reg [8*BYTES-1:0]      lines [0:(1<<FRAME_BITS)-1];
     reg [FRAME_BITS-1:0]   tail, head;
     reg [FRAME_BITS:0]     held;
-    reg [BYTES_BITS-7:0]   beats;
+    reg [BYTES_BITS-OFFSET-1:0] beats;
     reg                    begun;
     reg [USER_BITS-1:0]    user_held;
     wire [USER_BITS-1:0]   user = begun ? user_held : s_axis_tuser;
     wire                   frame_room, has_frame, frame_done;
     wire                   comes = s_axis_tvalid && s_axis_tready;
     integer                place;
-    reg [6:0]              kept;
+    reg [OFFSET:0]         kept;
     always @* begin
         kept = 0;
-        for (place = 0; place < 64; place = place + 1) kept = kept + 7'(s_axis_tkeep[place]);
+        for (place = 0; place < BYTES; place = place + 1) kept = kept + (OFFSET + 1)'(s_axis_tkeep[place]);
     end
-    wire [BYTES_BITS-1:0]  length = {beats, 6'd0} + BYTES_BITS'(kept);
+    wire [BYTES_BITS-1:0]  length = {beats, {OFFSET{1'b0}}} + BYTES_BITS'(kept);
     assign s_axis_tready = !held[FRAME_BITS] && frame_room;
 
     wire [BYTES_BITS-1:0]  bytes;
@@ -85,15 +89,15 @@ module inbound #(
     // They are read, and written to their slots in the cycle behind.
     reg                    active, active_drops;
     reg  [ADDRESS-1:0]     base;
-    reg  [BYTES_BITS-7:0]  step;
+    reg  [BYTES_BITS-OFFSET-1:0] step;
     wire                   slot_ready, slot_drops;
     wire [ADDRESS-1:0]     slot;
     wire                   pipe_moves = !write_valid || write_ready;
     wire                   begins = has_frame && !active && slot_ready && her_count < 3 && pipe_moves;
     wire                   reads = begins || (active && pipe_moves);
-    wire [BYTES_BITS-7:0]  at = active ? step : 0;
-    wire [BYTES_BITS-1:0]  whole = bytes + BYTES_BITS'(63);
-    wire                   is_last = at + 1'b1 == whole[BYTES_BITS-1:6];
+    wire [BYTES_BITS-OFFSET-1:0] at = active ? step : 0;
+    wire [BYTES_BITS-1:0]  whole = bytes + BYTES_BITS'(BYTES - 1);
+    wire                   is_last = at + 1'b1 == whole[BYTES_BITS-1:OFFSET];
     wire [ADDRESS-1:0]     own_base = active ? base : slot;
     wire                   own_drops = active ? active_drops : slot_drops;
     assign frame_done = reads && is_last;
@@ -109,8 +113,8 @@ module inbound #(
 
     reg                    written;
     reg                    written_last;
-    reg  [511:0]           line;
-    reg  [ADDRESS-7:0]     line_address;
+    reg  [8*BYTES-1:0]     line;
+    reg  [ADDRESS-1:OFFSET] line_address;
     reg  [ADDRESS-1:0]     written_base;
     reg  [BYTES_BITS-1:0]  written_bytes;
     reg  [USER_BITS-1:0]   written_user;
@@ -121,7 +125,7 @@ module inbound #(
         if (comes) lines[tail] <= s_axis_tdata;
         if (reads) begin
             line <= lines[head];
-            line_address <= own_base[ADDRESS-1:6] + (ADDRESS - 6)'(at);
+            line_address <= own_base[ADDRESS-1:OFFSET] + (ADDRESS - OFFSET)'(at);
             {written_last, written_base, written_bytes, written_user} <= {is_last, own_base, bytes, frame_user};
             {base, active_drops, step} <= {own_base, own_drops, at + 1'b1};
         end
@@ -147,7 +151,7 @@ module inbound #(
         .out_ready(her_ready), .out_data({her_address, her_bytes, her_user}), .count(her_count)
     );
 
-    wire _unused = &{1'b0, whole[5:0], free_address};
+    wire _unused = &{1'b0, whole[OFFSET-1:0], free_address};
 endmodule
 
 `default_nettype wire

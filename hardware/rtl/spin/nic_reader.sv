@@ -13,6 +13,8 @@
 module nic_reader #(
     parameter integer CLUSTERS = 1,
     parameter integer L1_LINE_BITS = 14,
+    // Of a line; a power of two.
+    parameter integer BYTES = 64,
     parameter integer L2_LINE_BITS = 16,
     parameter integer BYTES_BITS = 22
 ) (
@@ -22,24 +24,26 @@ module nic_reader #(
     output wire                    start_ready,
     input  wire [31:0]             start_from,
     input  wire [BYTES_BITS-1:0]   start_bytes,
-    input  wire [5:0]              start_offset,
+    input  wire [$clog2(BYTES)-1:0] start_offset,
     output wire [CLUSTERS-1:0]     l1_valid,
     input  wire [CLUSTERS-1:0]     l1_ready,
     output wire [L1_LINE_BITS-1:0] l1_line,
-    input  wire [512*CLUSTERS-1:0] l1_data,
+    input  wire [8*BYTES*CLUSTERS-1:0] l1_data,
     output wire [1:0]              l2_valid,
     input  wire [1:0]              l2_ready,
     output wire [L2_LINE_BITS-1:0] l2_line,
-    input  wire [1023:0]           l2_data,
+    input  wire [16*BYTES-1:0]     l2_data,
     output wire                    fetched,
     output wire                    fetched_far,
     output wire                    out_valid,
     input  wire                    out_ready,
-    output wire [511:0]            out_data,
-    output wire [63:0]             out_strobes,
+    output wire [8*BYTES-1:0]      out_data,
+    output wire [BYTES-1:0]        out_strobes,
     output wire                    out_last
 );
-    localparam integer STEP = BYTES_BITS - 5;
+    localparam integer OFFSET = $clog2(BYTES);
+    localparam integer BITS = 8 * BYTES;
+    localparam integer STEP = BYTES_BITS - OFFSET + 1;
     localparam integer LINES = 8;
     localparam [9:0] FIRST_L1 = 10'h040, PACKET = 10'h071;
 
@@ -47,30 +51,31 @@ module nic_reader #(
     reg                   active;
     reg  [31:0]           from_held;
     reg  [BYTES_BITS-1:0] bytes_held;
-    reg  [5:0]            offset_held;
+    reg  [OFFSET-1:0]     offset_held;
     reg  [STEP-1:0]       step_held;
     wire                  wants = active || start_valid;
     wire [31:0]           from = active ? from_held : start_from;
     wire [BYTES_BITS-1:0] bytes = active ? bytes_held : start_bytes;
-    wire [5:0]            offset = active ? offset_held : start_offset;
+    wire [OFFSET-1:0]     offset = active ? offset_held : start_offset;
     wire [STEP-1:0]       step = active ? step_held : 0;
 
-    wire                  down = offset < from[5:0];
-    wire [BYTES_BITS:0]   span = (BYTES_BITS + 1)'(offset) + (BYTES_BITS + 1)'(bytes) + 63;
-    wire [STEP-1:0]       steps = span[BYTES_BITS:6] + STEP'(down);
-    wire [5:0]            last_place = offset + bytes[5:0] - 1'b1;
+    wire                  down = offset < from[OFFSET-1:0];
+    wire [BYTES_BITS:0]   span = (BYTES_BITS + 1)'(offset) + (BYTES_BITS + 1)'(bytes)
+        + (BYTES_BITS + 1)'(BYTES - 1);
+    wire [STEP-1:0]       steps = span[BYTES_BITS:OFFSET] + STEP'(down);
+    wire [OFFSET-1:0]     last_place = offset + bytes[OFFSET-1:0] - 1'b1;
     wire                  is_last = step + 1'b1 == steps;
     wire                  writes = !(down && step == 0);
-    wire [63:0]           strobes = ({64{1'b1}} << (step == STEP'(down) ? offset : 6'd0))
-        & ({64{1'b1}} >> (is_last ? ~last_place : 6'd0));
+    wire [BYTES-1:0]      strobes = ({BYTES{1'b1}} << (step == STEP'(down) ? offset : {OFFSET{1'b0}}))
+        & ({BYTES{1'b1}} >> (is_last ? ~last_place : {OFFSET{1'b0}}));
 
     // Where it is.
     wire [9:0]          window = from[31:22] - FIRST_L1;
     wire                in_l1 = window < 10'(CLUSTERS);
     wire                is_packet = from[31:22] == PACKET;
-    wire [25:0]         line = from[31:6] + 26'(step);
-    assign l1_line = line[L1_LINE_BITS-1:0];
-    assign l2_line = line[L2_LINE_BITS-1:0];
+    wire [31:OFFSET]    line = from[31:OFFSET] + (32 - OFFSET)'(step);
+    assign l1_line = line[OFFSET +: L1_LINE_BITS];
+    assign l2_line = line[OFFSET +: L2_LINE_BITS];
 
     // Room for what comes.
     reg  [3:0] credits;
@@ -94,33 +99,33 @@ module nic_reader #(
     end
 
     // On their way.
-    localparam integer ENTRY = 64 + 6 + 4 + CLUSTERS;
+    localparam integer ENTRY = BYTES + OFFSET + 4 + CLUSTERS;
     reg  [1:0]          away;
     reg  [2*ENTRY-1:0]  entries;
-    reg  [511:0]        far_line;
+    reg  [BITS-1:0]     far_line;
     reg                 far_packet;
-    wire [63:0]         came_strobes;
-    wire [5:0]          turn;
+    wire [BYTES-1:0]    came_strobes;
+    wire [OFFSET-1:0]   turn;
     wire                came_last, came_writes, came_far, came_packet;
     wire [CLUSTERS-1:0] came_from;
     assign {came_strobes, turn, came_last, came_writes, came_far, came_packet, came_from} = entries[2*ENTRY-1 -: ENTRY];
     always @(posedge clock) begin
         away <= reset ? 0 : {away[0], taken};
-        entries <= {entries[ENTRY-1:0], strobes, offset - from[5:0], is_last, writes, !in_l1, is_packet, here};
+        entries <= {entries[ENTRY-1:0], strobes, offset - from[OFFSET-1:0], is_last, writes, !in_l1, is_packet, here};
         far_packet <= is_packet;
-        far_line <= far_packet ? l2_data[1023:512] : l2_data[511:0];
+        far_line <= far_packet ? l2_data[BITS +: BITS] : l2_data[0 +: BITS];
     end
-    reg [511:0] near_line;
+    reg [BITS-1:0] near_line;
     integer     number;
     always @* begin
         near_line = 0;
         for (number = 0; number < CLUSTERS; number = number + 1)
-            if (came_from[number]) near_line = near_line | l1_data[512*number +: 512];
+            if (came_from[number]) near_line = near_line | l1_data[BITS*number +: BITS];
     end
-    wire [511:0] data = came_far ? far_line : near_line;
-    reg  [511:0] earlier;
-    wire [511:0] turned, merged;
-    realign move (.data(data), .earlier(earlier), .turn(turn), .turned(turned), .merged(merged));
+    wire [BITS-1:0] data = came_far ? far_line : near_line;
+    reg  [BITS-1:0] earlier;
+    wire [BITS-1:0] turned, merged;
+    realign #(.BYTES(BYTES)) move (.data(data), .earlier(earlier), .turn(turn), .turned(turned), .merged(merged));
     always @(posedge clock) if (away[1]) earlier <= turned;
     assign fetched = away[1] && came_last;
     assign fetched_far = came_far;
@@ -129,7 +134,7 @@ module nic_reader #(
     wire       leaves = out_valid && out_ready;
     wire       room;
     wire [3:0] count;
-    queue #(.WIDTH(512 + 64 + 1), .DEPTH(LINES)) lines (
+    queue #(.WIDTH(BITS + BYTES + 1), .DEPTH(LINES)) lines (
         .clock(clock), .reset(reset), .in_valid(comes), .in_ready(room),
         .in_data({merged, came_strobes, came_last}), .out_valid(out_valid), .out_ready(out_ready),
         .out_data({out_data, out_strobes, out_last}), .count(count)
@@ -139,7 +144,7 @@ module nic_reader #(
         if (reset) credits <= 4'(LINES);
         else credits <= credits - 4'(taken) + 4'(leaves) + 4'(away[1] && !came_writes);
 
-    wire _unused = &{1'b0, span[5:0], line, room, count, came_packet, l1_valid};
+    wire _unused = &{1'b0, span[OFFSET-1:0], line, room, count, came_packet, l1_valid};
 endmodule
 
 `default_nettype wire

@@ -16,7 +16,10 @@ module off_cluster_dma #(
     parameter integer TAG_BITS = 4,
     parameter integer COMMANDS = 7,
     parameter integer L1_LINE_BITS = 14,
-    parameter integer L2_LINE_BITS = 16
+    parameter integer L2_LINE_BITS = 16,
+    parameter integer BYTES_BITS = 22,
+    // Of a line; a power of two, at least 8.
+    parameter integer BYTES = 64
 ) (
     input  wire                    clock,
     input  wire                    reset,
@@ -27,7 +30,7 @@ module off_cluster_dma #(
     input  wire                    command_to_host,
     input  wire [63:0]             command_host,
     input  wire [31:0]             command_nic,
-    input  wire [21:0]             command_bytes,
+    input  wire [BYTES_BITS-1:0]   command_bytes,
     input  wire                    direct_valid,
     output wire                    direct_ready,
     input  wire [TAG_BITS-1:0]     direct_tag,
@@ -40,37 +43,42 @@ module off_cluster_dma #(
     output wire [CLUSTERS-1:0]     l1_valid,
     input  wire [CLUSTERS-1:0]     l1_ready,
     output wire [L1_LINE_BITS-1:0] l1_line,
-    input  wire [512*CLUSTERS-1:0] l1_data,
+    input  wire [8*BYTES*CLUSTERS-1:0] l1_data,
     output wire [1:0]              l2_valid,
     input  wire [1:0]              l2_ready,
     output wire [L2_LINE_BITS-1:0] l2_line,
-    input  wire [1023:0]           l2_data,
+    input  wire [16*BYTES-1:0]     l2_data,
     // Lines to the NIC's memories: by the high bits of `write_line`.
     output wire                    write_valid,
     input  wire                    write_ready,
-    output wire [31:6]             write_line,
-    output wire [511:0]            write_data,
-    output wire [63:0]             write_strobes,
+    output wire [31:$clog2(BYTES)] write_line,
+    output wire [8*BYTES-1:0]      write_data,
+    output wire [BYTES-1:0]        write_strobes,
     output wire                    host_write_valid,
     input  wire                    host_write_ready,
-    output wire [63:6]             host_write_line,
-    output wire [511:0]            host_write_data,
-    output wire [63:0]             host_write_strobes,
+    output wire [63:$clog2(BYTES)] host_write_line,
+    output wire [8*BYTES-1:0]      host_write_data,
+    output wire [BYTES-1:0]        host_write_strobes,
     output wire                    host_read_valid,
     input  wire                    host_read_ready,
-    output wire [63:6]             host_read_line,
+    output wire [63:$clog2(BYTES)] host_read_line,
     input  wire                    host_answer_valid,
-    input  wire [511:0]            host_answer_data
+    input  wire [8*BYTES-1:0]      host_answer_data
 );
     localparam [7:0] DIRECT_CYCLES = 3, TO_HOST_CYCLES = 13, FROM_HOST_CYCLES = 15, FAR_CYCLES = 2;
-    localparam integer INFO = TAG_BITS + 64 + 32 + 22;
+    localparam integer INFO = TAG_BITS + 64 + 32 + BYTES_BITS;
+    localparam integer OFFSET = $clog2(BYTES);
+    localparam integer BITS = 8 * BYTES;
+    localparam integer HOST_LINE = 64 - OFFSET;
+    // Of a copy's lines.
+    localparam integer STEP = BYTES_BITS - OFFSET + 1;
 
     // To the host: its lines begin at `targets`.
     wire                to_waits, to_ready, from_waits, from_ready, from_takes;
     wire [TAG_BITS-1:0] to_tag, to_done_tag;
     wire [63:0]         to_host;
     wire [31:0]         to_nic;
-    wire [21:0]         to_bytes;
+    wire [BYTES_BITS-1:0] to_bytes;
     wire                to_room, from_room, start_ready, fetched, fetched_far, tags_room, target_room, has_target;
     /* verilator lint_off UNUSEDSIGNAL */
     wire                to_has_tag, due_room, direct_room;
@@ -84,12 +92,15 @@ module off_cluster_dma #(
     );
     assign to_ready = tags_room && target_room && start_ready;
     wire                line_valid, line_ready, line_last;
-    wire [511:0]        line_data;
-    wire [63:0]         line_strobes;
-    nic_reader #(.CLUSTERS(CLUSTERS), .L1_LINE_BITS(L1_LINE_BITS), .L2_LINE_BITS(L2_LINE_BITS)) reader (
+    wire [BITS-1:0]     line_data;
+    wire [BYTES-1:0]    line_strobes;
+    nic_reader #(
+        .CLUSTERS(CLUSTERS), .L1_LINE_BITS(L1_LINE_BITS), .L2_LINE_BITS(L2_LINE_BITS), .BYTES_BITS(BYTES_BITS),
+        .BYTES(BYTES)
+    ) reader (
         .clock(clock), .reset(reset), .start_valid(to_waits && tags_room && target_room),
         .start_ready(start_ready), .start_from(to_nic), .start_bytes(to_bytes),
-        .start_offset(to_host[5:0]), .l1_valid(l1_valid), .l1_ready(l1_ready), .l1_line(l1_line),
+        .start_offset(to_host[OFFSET-1:0]), .l1_valid(l1_valid), .l1_ready(l1_ready), .l1_line(l1_line),
         .l1_data(l1_data), .l2_valid(l2_valid), .l2_ready(l2_ready), .l2_line(l2_line),
         .l2_data(l2_data), .fetched(fetched), .fetched_far(fetched_far), .out_valid(line_valid),
         .out_ready(line_ready), .out_data(line_data), .out_strobes(line_strobes), .out_last(line_last)
@@ -99,11 +110,11 @@ module off_cluster_dma #(
         .in_data(to_tag), .out_valid(to_has_tag), .out_ready(fetched), .out_data(to_done_tag),
         .count(tags_count)
     );
-    wire [57:0] target;
-    reg  [15:0] line_number;
-    queue #(.WIDTH(58), .DEPTH(COMMANDS)) targets (
+    wire [HOST_LINE-1:0] target;
+    reg  [STEP-1:0] line_number;
+    queue #(.WIDTH(HOST_LINE), .DEPTH(COMMANDS)) targets (
         .clock(clock), .reset(reset), .in_valid(to_waits && tags_room && start_ready), .in_ready(target_room),
-        .in_data(to_host[63:6]), .out_valid(has_target), .out_ready(line_valid && line_ready && line_last),
+        .in_data(to_host[63:OFFSET]), .out_valid(has_target), .out_ready(line_valid && line_ready && line_last),
         .out_data(target), .count(targets_count)
     );
     always @(posedge clock)
@@ -119,19 +130,20 @@ module off_cluster_dma #(
     reg           second;
     wire [3:0]    wanted = direct_bytes > 8 ? 4'd8 : direct_bytes;
     wire [15:0]   lanes = ~(16'hffff << wanted);
-    wire [127:0]  strobes_twice = {112'd0, lanes} << direct_host[5:0];
-    wire [1023:0] data_twice = {960'd0, direct_data} << {direct_host[5:0], 3'd0};
-    wire          splits = strobes_twice[127:64] != 0 && !second;
+    wire [2*BYTES-1:0] strobes_twice = (2*BYTES)'(lanes) << direct_host[OFFSET-1:0];
+    wire [2*BITS-1:0] data_twice = (2*BITS)'(direct_data) << {direct_host[OFFSET-1:0], 3'd0};
+    wire          splits = strobes_twice[BYTES +: BYTES] != 0 && !second;
     wire          may_write = direct_valid && direct_room;
     wire          writes_now = may_write && host_write_ready && !splits;
     assign direct_ready = host_write_ready && direct_room && !splits;
     assign line_ready = host_write_ready && !direct_valid && has_target;
     assign host_write_valid = direct_valid ? direct_room : line_valid && has_target;
-    assign host_write_line = direct_valid ? direct_host[63:6] + 58'(second) : target + 58'(line_number);
-    assign host_write_data = !direct_valid ? line_data : second ? data_twice[1023:512] : data_twice[511:0];
+    assign host_write_line = direct_valid ? direct_host[63:OFFSET] + HOST_LINE'(second)
+        : target + HOST_LINE'(line_number);
+    assign host_write_data = !direct_valid ? line_data : second ? data_twice[BITS +: BITS] : data_twice[0 +: BITS];
     assign host_write_strobes = !direct_valid ? line_strobes
-        : second ? strobes_twice[127:64] : strobes_twice[63:0];
-    always @(posedge clock) second <= !reset && may_write && host_write_ready && splits;
+        : second ? strobes_twice[BYTES +: BYTES] : strobes_twice[0 +: BYTES];
+    always @(posedge clock) second <= !reset && may_write && (second ? !host_write_ready : host_write_ready && splits);
     due_queue #(.WIDTH(TAG_BITS), .DEPTH(2*COMMANDS)) direct_done (
         .clock(clock), .reset(reset), .now(now), .in_valid(writes_now), .in_ready(direct_room),
         .in_due(now + DIRECT_CYCLES), .in_data(direct_tag), .out_valid(done_valid[0]),
@@ -142,22 +154,24 @@ module off_cluster_dma #(
     wire [TAG_BITS-1:0] from_tag;
     wire [63:0]         from_host;
     wire [31:0]         from_nic;
-    wire [21:0]         from_bytes;
+    wire [BYTES_BITS-1:0] from_bytes;
     queue_bypass #(.WIDTH(INFO), .DEPTH(COMMANDS)) from_waiting (
         .clock(clock), .reset(reset), .in_valid(command_valid && !command_to_host),
         .in_ready(from_room), .in_data({command_tag, command_host, command_nic, command_bytes}),
         .out_valid(from_waits), .out_ready(from_takes), .out_data({from_tag, from_host, from_nic, from_bytes})
     );
-    reg  [16:0] asked;
-    wire [22:0] from_span = 23'(from_host[5:0]) + 23'(from_bytes) + 23'd63;
+    localparam integer SPAN = BYTES_BITS + 1;
+    reg  [STEP-1:0] asked;
+    wire [SPAN-1:0] from_span = SPAN'(from_host[OFFSET-1:0]) + SPAN'(from_bytes) + SPAN'(BYTES - 1);
+    wire [STEP-1:0] from_lines = from_span[SPAN-1:OFFSET];
     wire        moving_room, moves;
     wire        asks_first = asked == 0;
-    wire        asks_last = asked + 1'b1 == from_span[22:6];
+    wire        asks_last = asked + 1'b1 == from_lines;
     wire        asks = host_read_valid && host_read_ready;
     // Lines that may still come: so many find room.
     reg  [3:0]  credits;
     assign host_read_valid = from_waits && (moving_room || !asks_first) && credits != 0;
-    assign host_read_line = from_host[63:6] + 58'(asked);
+    assign host_read_line = from_host[63:OFFSET] + HOST_LINE'(asked);
     assign from_ready = asks && asks_last;
     assign from_takes = from_ready;
     always @(posedge clock)
@@ -165,27 +179,27 @@ module off_cluster_dma #(
         else if (asks) asked <= asked + 1'b1;
 
     wire [TAG_BITS-1:0] move_tag;
-    wire [5:0]          move_from;
+    wire [OFFSET-1:0]   move_from;
     wire [31:0]         move_to;
-    wire [21:0]         move_bytes;
+    wire [BYTES_BITS-1:0] move_bytes;
     wire [7:0]          move_due;
     wire                has_move, move_takes;
     // It is to be done then, however early its data come: counted from its first request.
     wire [7:0] from_far = from_nic[31:24] == 8'h1c ? FAR_CYCLES : 8'd0;
-    wire [7:0] from_due = now + FROM_HOST_CYCLES + from_far + 8'(from_span[22:6] > 100 ? 17'd100 : from_span[22:6]);
+    wire [7:0] from_due = now + FROM_HOST_CYCLES + from_far + 8'(32'(from_lines) > 100 ? 32'd100 : 32'(from_lines));
     /* verilator lint_off UNUSEDSIGNAL */
     wire [3:0] came_count;
     wire       came_room, from_due_room;
     /* verilator lint_on UNUSEDSIGNAL */
-    queue #(.WIDTH(TAG_BITS + 6 + 32 + 22 + 8), .DEPTH(COMMANDS)) moving (
+    queue #(.WIDTH(TAG_BITS + OFFSET + 32 + BYTES_BITS + 8), .DEPTH(COMMANDS)) moving (
         .clock(clock), .reset(reset), .in_valid(asks && asks_first), .in_ready(moving_room),
-        .in_data({from_tag, from_host[5:0], from_nic, from_bytes, from_due}), .out_valid(has_move),
+        .in_data({from_tag, from_host[OFFSET-1:0], from_nic, from_bytes, from_due}), .out_valid(has_move),
         .out_ready(move_takes), .out_data({move_tag, move_from, move_to, move_bytes, move_due}),
         .count(moving_count)
     );
     wire         came, takes_line;
-    wire [511:0] came_data;
-    queue #(.WIDTH(512), .DEPTH(8)) lines (
+    wire [BITS-1:0] came_data;
+    queue #(.WIDTH(BITS), .DEPTH(8)) lines (
         .clock(clock), .reset(reset), .in_valid(host_answer_valid), .in_ready(came_room),
         .in_data(host_answer_data), .out_valid(came), .out_ready(takes_line), .out_data(came_data),
         .count(came_count)
@@ -194,26 +208,28 @@ module off_cluster_dma #(
         if (reset) credits <= 8;
         else credits <= credits - 4'(asks) + 4'(came && takes_line);
 
-    reg  [16:0]  step;
-    wire         down = move_to[5:0] < move_from;
-    wire [22:0]  move_span = 23'(move_to[5:0]) + 23'(move_bytes) + 23'd63;
-    wire [22:0]  read_span = 23'(move_from) + 23'(move_bytes) + 23'd63;
-    wire [16:0]  steps = move_span[22:6] + 17'(down);
+    reg  [STEP-1:0] step;
+    wire         down = move_to[OFFSET-1:0] < move_from;
+    wire [SPAN-1:0] move_span = SPAN'(move_to[OFFSET-1:0]) + SPAN'(move_bytes) + SPAN'(BYTES - 1);
+    wire [SPAN-1:0] read_span = SPAN'(move_from) + SPAN'(move_bytes) + SPAN'(BYTES - 1);
+    wire [STEP-1:0] steps = move_span[SPAN-1:OFFSET] + STEP'(down);
     wire         is_last = step + 1'b1 == steps;
-    wire         needs = step < read_span[22:6];
+    wire         needs = step < read_span[SPAN-1:OFFSET];
     wire         writes = !(down && step == 0);
-    wire [5:0]   last_place = move_to[5:0] + move_bytes[5:0] - 1'b1;
-    reg  [511:0] earlier;
-    wire [511:0] turned, merged;
-    realign move (.data(came_data), .earlier(earlier), .turn(move_to[5:0] - move_from), .turned(turned), .merged(merged));
+    wire [OFFSET-1:0] last_place = move_to[OFFSET-1:0] + move_bytes[OFFSET-1:0] - 1'b1;
+    reg  [BITS-1:0] earlier;
+    wire [BITS-1:0] turned, merged;
+    realign #(.BYTES(BYTES)) move (
+        .data(came_data), .earlier(earlier), .turn(move_to[OFFSET-1:0] - move_from), .turned(turned), .merged(merged)
+    );
     assign moves = has_move && (came || !needs) && (!writes || write_ready);
     assign takes_line = moves && needs;
     assign move_takes = moves && is_last;
     assign write_valid = has_move && (came || !needs) && writes;
-    assign write_line = move_to[31:6] + 26'(step) - 26'(down);
+    assign write_line = move_to[31:OFFSET] + (32 - OFFSET)'(step) - (32 - OFFSET)'(down);
     assign write_data = merged;
-    assign write_strobes = ({64{1'b1}} << (step == 17'(down) ? move_to[5:0] : 6'd0))
-        & ({64{1'b1}} >> (is_last ? ~last_place : 6'd0));
+    assign write_strobes = ({BYTES{1'b1}} << (step == STEP'(down) ? move_to[OFFSET-1:0] : {OFFSET{1'b0}}))
+        & ({BYTES{1'b1}} >> (is_last ? ~last_place : {OFFSET{1'b0}}));
     always @(posedge clock) begin
         if (moves) earlier <= turned;
         if (reset || move_takes) step <= 0;
@@ -225,7 +241,7 @@ module off_cluster_dma #(
         .out_data(done_tag[2*TAG_BITS +: TAG_BITS])
     );
 
-    wire _unused = &{1'b0, from_span[5:0], move_span[5:0], read_span[5:0]};
+    wire _unused = &{1'b0, from_span[OFFSET-1:0], move_span[OFFSET-1:0], read_span[OFFSET-1:0]};
 endmodule
 
 `default_nettype wire

@@ -13,7 +13,10 @@ module outbound #(
     // command.per_interface.
     parameter integer COMMANDS = 7,
     parameter integer L1_LINE_BITS = 14,
-    parameter integer L2_LINE_BITS = 16
+    parameter integer L2_LINE_BITS = 16,
+    parameter integer BYTES_BITS = 22,
+    // Of a line; a power of two.
+    parameter integer BYTES = 64
 ) (
     input  wire                    clock,
     input  wire                    reset,
@@ -22,22 +25,22 @@ module outbound #(
     output wire                    command_ready,
     input  wire [TAG_BITS-1:0]     command_tag,
     input  wire [31:0]             command_from,
-    input  wire [21:0]             command_bytes,
+    input  wire [BYTES_BITS-1:0]   command_bytes,
     output wire                    done_valid,
     input  wire                    done_ready,
     output wire [TAG_BITS-1:0]     done_tag,
     output wire [CLUSTERS-1:0]     l1_valid,
     input  wire [CLUSTERS-1:0]     l1_ready,
     output wire [L1_LINE_BITS-1:0] l1_line,
-    input  wire [512*CLUSTERS-1:0] l1_data,
+    input  wire [8*BYTES*CLUSTERS-1:0] l1_data,
     output wire [1:0]              l2_valid,
     input  wire [1:0]              l2_ready,
     output wire [L2_LINE_BITS-1:0] l2_line,
-    input  wire [1023:0]           l2_data,
+    input  wire [16*BYTES-1:0]     l2_data,
     output wire                    m_axis_tvalid,
     input  wire                    m_axis_tready,
-    output wire [511:0]            m_axis_tdata,
-    output wire [63:0]             m_axis_tkeep,
+    output wire [8*BYTES-1:0]      m_axis_tdata,
+    output wire [BYTES-1:0]        m_axis_tkeep,
     output wire                    m_axis_tlast
 );
     localparam [7:0] FAR_CYCLES = 2;
@@ -45,16 +48,19 @@ module outbound #(
     wire                waits, starts, start_ready, fetched, fetched_far, tag_room, due_room;
     wire [TAG_BITS-1:0] tag, next_tag;
     wire [31:0]         from;
-    wire [21:0]         bytes;
+    wire [BYTES_BITS-1:0] bytes;
     assign starts = waits && tag_room;
-    queue_bypass #(.WIDTH(TAG_BITS + 54), .DEPTH(COMMANDS)) waiting (
+    queue_bypass #(.WIDTH(TAG_BITS + 32 + BYTES_BITS), .DEPTH(COMMANDS)) waiting (
         .clock(clock), .reset(reset), .in_valid(command_valid), .in_ready(command_ready),
         .in_data({command_tag, command_from, command_bytes}), .out_valid(waits),
         .out_ready(tag_room && start_ready), .out_data({tag, from, bytes})
     );
-    nic_reader #(.CLUSTERS(CLUSTERS), .L1_LINE_BITS(L1_LINE_BITS), .L2_LINE_BITS(L2_LINE_BITS)) reader (
+    nic_reader #(
+        .CLUSTERS(CLUSTERS), .L1_LINE_BITS(L1_LINE_BITS), .L2_LINE_BITS(L2_LINE_BITS), .BYTES_BITS(BYTES_BITS),
+        .BYTES(BYTES)
+    ) reader (
         .clock(clock), .reset(reset), .start_valid(starts), .start_ready(start_ready),
-        .start_from(from), .start_bytes(bytes), .start_offset(6'd0), .l1_valid(l1_valid),
+        .start_from(from), .start_bytes(bytes), .start_offset($clog2(BYTES)'(0)), .l1_valid(l1_valid),
         .l1_ready(l1_ready), .l1_line(l1_line), .l1_data(l1_data), .l2_valid(l2_valid),
         .l2_ready(l2_ready), .l2_line(l2_line), .l2_data(l2_data), .fetched(fetched),
         .fetched_far(fetched_far), .out_valid(m_axis_tvalid), .out_ready(m_axis_tready),

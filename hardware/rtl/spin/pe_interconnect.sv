@@ -8,7 +8,8 @@
 //          is free: L2 handler memory 21, an atomic 27; packet memory 20, a store 21; another L1 22, a store
 //          23, an atomic 24; program memory 21. The ports take a load of handler memory every 2 cycles, of packet memory every
 //          cycle, a store every 3, an atomic every 10, which keeps loads off for 5.
-// How:     round robin over the HPUs at each port. An atomic's word is written when it has been read, and no
+// How:     round robin over the HPUs at each port; at L2's from the first one on after nobody has asked, so that of few
+//          who come one by one each goes in its turn. An atomic's word is written when it has been read, and no
 //          store goes between. One reservation (lr) for handler memory.
 // Source:  PsPIN paper, section III-A; cycles as published, in the model's machine file; the model's
 //          `pe_interconnect`. The own choice among those who wait is not that of the RTL's AXI crossbars.
@@ -21,9 +22,7 @@ module pe_interconnect #(
     parameter integer L1_BITS = 20,
     parameter integer LINE_BITS = 16,
     parameter integer BYTES = 64,
-    parameter integer PROGRAM_BITS = 15,
-    // Cycles from an l2_port's grant to its answer.
-    parameter integer ANSWER = 9
+    parameter integer PROGRAM_BITS = 15
 ) (
     input  wire                            clock,
     input  wire                            reset,
@@ -96,7 +95,7 @@ module pe_interconnect #(
             reg                 reserved, conditional_stores;
             reg [LINE_BITS+WORD-1:0] reservation;
 
-            wire [HPUS-1:0] loads, stores, changing;
+            wire [HPUS-1:0] loads, stores, changing, wants_load, wants_store;
             wire            any_load, any_store;
             wire [HPU-1:0]  loader, storer;
             /* verilator lint_off UNUSEDSIGNAL */
@@ -107,6 +106,8 @@ module pe_interconnect #(
                 wire here = asks[place] && far_target[2*place +: 2] == TARGET;
                 wire atomic = access_atomic[place] && access_operation[5*place +: 5] != RESERVE;
                 assign changing[place] = atomic;
+                assign wants_load[place] = here && !access_write[place];
+                assign wants_store[place] = here && access_write[place] && !atomic;
                 assign loads[place] = here && !access_write[place] && read_free == 0
                     && (!atomic || (write_free == 0 && !changes));
                 assign stores[place] = here && access_write[place] && !atomic && write_free == 0 && !changes;
@@ -114,11 +115,11 @@ module pe_interconnect #(
             wire reads = any_load && read_ready[memory];
             wire writes = any_store && write_ready[memory] && !changes && !(any_load && changing[loader]);
             round_robin #(.COUNT(HPUS)) choose_load (
-                .clock(clock), .reset(reset), .requests(loads), .advance(reads), .any(any_load),
+                .clock(clock), .reset(reset || wants_load == 0), .requests(loads), .advance(reads), .any(any_load),
                 .grant(loader), .state_pointer(load_pointer)
             );
             round_robin #(.COUNT(HPUS)) choose_store (
-                .clock(clock), .reset(reset), .requests(stores), .advance(writes), .any(any_store),
+                .clock(clock), .reset(reset || wants_store == 0), .requests(stores), .advance(writes), .any(any_store),
                 .grant(storer), .state_pointer(store_pointer)
             );
             wire [29:0] load_word = access_word[30*loader +: 30];
@@ -129,10 +130,17 @@ module pe_interconnect #(
             assign read_line[memory*LINE_BITS +: LINE_BITS] = load_word[WORD +: LINE_BITS];
 
             // Reads on their way, and what comes of them.
-            reg [ANSWER*(HPU+WORD)-1:0] away;
             wire [HPU-1:0]  answered;
             wire [WORD-1:0] answered_word;
-            assign {answered, answered_word} = away[ANSWER*(HPU+WORD)-1 -: HPU+WORD];
+            /* verilator lint_off UNUSEDSIGNAL */
+            wire            away_room, is_away;
+            wire [4:0]      away_count;
+            /* verilator lint_on UNUSEDSIGNAL */
+            queue #(.WIDTH(HPU + WORD), .DEPTH(16)) away (
+                .clock(clock), .reset(reset), .in_valid(reads), .in_ready(away_room),
+                .in_data({loader, load_word[WORD-1:0]}), .out_valid(is_away), .out_ready(answer_valid[memory]),
+                .out_data({answered, answered_word}), .count(away_count)
+            );
             wire [31:0]     found = answer_data[memory*8*BYTES + 32*answered_word +: 32];
             wire            is_change = changes && !changed_known && answered == changer;
             wire            is_conditional = is_change && operation == CONDITIONAL;
@@ -152,7 +160,6 @@ module pe_interconnect #(
                 << {written_word[WORD-1:0], 2'b00};
 
             always @(posedge clock) begin
-                away <= {away[(ANSWER-1)*(HPU+WORD)-1:0], loader, load_word[WORD-1:0]};
                 if (reads && changing[loader]) begin
                     changer <= loader;
                     {changed_line, changed_word} <= load_word[LINE_BITS+WORD-1:0];

@@ -199,7 +199,8 @@ module spin_nic #(
     // Clusters.
     wire [CLUSTERS-1:0]                  refill_valid, refill_ready, refill_done;
     wire [CLUSTERS*28-1:0]               refill_line;
-    wire [27:0]                          refill_done_line;
+    wire [CLUSTERS*$clog2(CORES)-1:0]    refill_core;
+    wire [$clog2(CORES)-1:0]             refill_done_core;
     wire [127:0]                         refill_data;
     wire                                 refill_error;
     wire [CLUSTERS-1:0]                  command_valid, command_ready;
@@ -227,6 +228,10 @@ module spin_nic #(
     wire [PORTS-1:0]                     read_valid [0:1];
     wire [PORTS-1:0]                     read_ready [0:1];
     wire [PORTS-1:0]                     answer_valid [0:1];
+    /* verilator lint_off UNUSEDSIGNAL */
+    wire [PORTS-1:0]                     reads_now [0:1];
+    /* verilator lint_on UNUSEDSIGNAL */
+    wire [PORTS-1:0]                     read_takes [0:1];
     wire [PORTS-1:0]                     write_valid [0:1];
     wire [PORTS-1:0]                     write_ready [0:1];
     wire [PORTS*L2_LINE_BITS-1:0]        read_line [0:1];
@@ -239,7 +244,7 @@ module spin_nic #(
     genvar one;
     generate
         for (one = 0; one < CLUSTERS; one = one + 1) begin : by_cluster
-            wire [1:0] reads, writes;
+            wire [1:0] reads, writes, takes;
             wire [L2_LINE_BITS-1:0] reads_line, writes_line;
             wire [511:0] writes_data;
             wire [63:0]  writes_strobes;
@@ -262,10 +267,14 @@ module spin_nic #(
                 .command_words(command_words[224*one +: 224]),
                 .response_valid(response_valid[CORES*one +: CORES]), .response_id(response_id),
                 .refill_valid(refill_valid[one]), .refill_ready(refill_ready[one]),
-                .refill_line(refill_line[28*one +: 28]), .refill_done(refill_done[one]),
-                .refill_done_line(refill_done_line), .refill_data(refill_data),
+                .refill_line(refill_line[28*one +: 28]),
+                .refill_core(refill_core[$clog2(CORES)*one +: $clog2(CORES)]),
+                .refill_done(refill_done[one]), .refill_done_core(refill_done_core),
+                .refill_data(refill_data),
                 .refill_error(refill_error), .read_valid(reads),
-                .read_ready({read_ready[1][one], read_ready[0][one]}), .read_line(reads_line),
+                .read_ready({read_ready[1][one], read_ready[0][one]}),
+                .reads_now({reads_now[1][one], reads_now[0][one]}), .read_takes(takes),
+                .read_line(reads_line),
                 .answer_data(answer_data), .write_valid(writes),
                 .write_ready({write_ready[1][one], write_ready[0][one]}), .write_line(writes_line),
                 .write_data(writes_data), .write_strobes(writes_strobes),
@@ -294,6 +303,7 @@ module spin_nic #(
                 .state_assigned(state_assigned[CORES*one +: CORES])
             );
             assign {read_valid[1][one], read_valid[0][one]} = reads;
+            assign {read_takes[1][one], read_takes[0][one]} = takes;
             assign {write_valid[1][one], write_valid[0][one]} = writes;
             assign read_line[0][L2_LINE_BITS*one +: L2_LINE_BITS] = reads_line;
             assign read_line[1][L2_LINE_BITS*one +: L2_LINE_BITS] = reads_line;
@@ -304,8 +314,10 @@ module spin_nic #(
             assign write_strobes[0][64*one +: 64] = writes_strobes;
             assign write_strobes[1][64*one +: 64] = writes_strobes;
         end
+        assign {read_takes[1][CLUSTERS], read_takes[0][CLUSTERS]} = 2'b11;
         // Ports that nobody has.
         for (one = CLUSTERS + 1; one < PORTS; one = one + 1) begin : by_spare
+            assign {read_takes[1][one], read_takes[0][one]} = 0;
             assign {read_valid[1][one], read_valid[0][one], write_valid[1][one], write_valid[0][one]} = 0;
             assign {read_line[0][L2_LINE_BITS*one +: L2_LINE_BITS], read_line[1][L2_LINE_BITS*one +: L2_LINE_BITS]} = 0;
             assign {write_line[0][L2_LINE_BITS*one +: L2_LINE_BITS], write_line[1][L2_LINE_BITS*one +: L2_LINE_BITS]} = 0;
@@ -343,10 +355,11 @@ module spin_nic #(
         .l1_write(other_write), .l1_atomic(other_atomic), .l1_operation(other_operation),
         .l1_data(other_data), .l1_strobes(other_strobes), .l1_answer(other_answer)
     );
-    program_memory #(.CLUSTERS(PLACES), .BITS(PROGRAM_BITS)) program_lines (
+    program_memory #(.CLUSTERS(PLACES), .CORES(CORES), .BITS(PROGRAM_BITS)) program_lines (
         .clock(clock), .reset(reset), .refill_valid(PLACES'(refill_valid)),
         .refill_ready(refills_ready), .refill_line((PLACES*28)'(refill_line)),
-        .refill_done(refills_done), .refill_done_line(refill_done_line), .refill_data(refill_data),
+        .refill_core((PLACES*$clog2(CORES))'(refill_core)), .refill_done(refills_done),
+        .refill_done_core(refill_done_core), .refill_data(refill_data),
         .refill_error(refill_error), .load_valid(program_valid), .load_word(program_word),
         .load_data(program_data), .write_valid(load_valid && load_line[31:22] == PROGRAM),
         .write_line(load_line[PROGRAM_BITS-1:6]), .write_data(load_data)
@@ -367,29 +380,40 @@ module spin_nic #(
     wire                    copy_to_packets = copy_write && copy_line[31:22] == PACKET;
     wire                    loads_packets = load_valid && load_line[31:22] == PACKET;
     assign packet_write_ready = !loads_packets && !copy_to_packets;
+    // A line that comes in keeps its bank from the clusters two cycles later, when the published write is there.
+    localparam integer L2_BANK = $clog2(L2_BANKS);
+    reg [1:0]               was_written;
+    reg [2*L2_BANK-1:0]     written_bank;
+    always @(posedge clock) begin
+        was_written <= reset ? 0 : {was_written[0], packet_write && packet_write_ready};
+        written_bank <= {written_bank[L2_BANK-1:0], packet_line[L2_BANK-1:0]};
+    end
     genvar memory;
     generate
         for (memory = 0; memory < 2; memory = memory + 1) begin : by_memory
             localparam [9:0] HIGH = memory == 0 ? HANDLER : PACKET;
             reg  turn;
             wire sends = send_l2[memory] && !(turn && copy_l2[memory]);
-            wire a_ready, b_read, b_write, b_write_ready;
+            wire a_ready, b_read, b_read_ready, b_write, b_write_ready;
             wire [L2_LINE_BITS-1:0] b_read_line, b_write_line;
             wire [511:0] b_write_data;
             wire [63:0]  b_write_strobes;
             wire loads = load_valid && load_line[31:22] == HIGH;
             wire copies = copy_write && copy_line[31:22] == HIGH;
+            assign b_read_ready = !(memory == 1 && was_written[1]
+                && written_bank[2*L2_BANK-1 -: L2_BANK] == b_read_line[L2_BANK-1:0]);
             assign send_l2_ready[memory] = sends && a_ready;
             assign copy_l2_ready[memory] = !sends && a_ready;
             always @(posedge clock) turn <= sends;
             l2_port #(.REQUESTERS(PORTS), .LINE_BITS(L2_LINE_BITS)) port (
                 .clock(clock), .reset(reset), .read_valid(read_valid[memory]),
                 .read_ready(read_ready[memory]), .read_line(read_line[memory]),
-                .answer_valid(answer_valid[memory]), .answer_data(answer_data[512*memory +: 512]),
+                .reads_now(reads_now[memory]), .read_takes(read_takes[memory]), .answer_valid(answer_valid[memory]),
+                .answer_data(answer_data[512*memory +: 512]),
                 .write_valid(write_valid[memory]), .write_ready(write_ready[memory]),
                 .write_line(write_line[memory]), .write_data(write_data[memory]),
                 .write_strobes(write_strobes[memory]), .memory_read_valid(b_read),
-                .memory_read_line(b_read_line), .memory_read_data(b_data),
+                .memory_read_ready(b_read_ready), .memory_read_line(b_read_line), .memory_read_data(b_data),
                 .memory_write_valid(b_write), .memory_write_ready(b_write_ready),
                 .memory_write_line(b_write_line), .memory_write_data(b_write_data),
                 .memory_write_strobes(b_write_strobes)
@@ -402,7 +426,7 @@ module spin_nic #(
                 .a_write_strobes(loads ? load_strobes : copies ? copy_strobes : {64{1'b1}}),
                 .a_read_valid(send_l2[memory] || copy_l2[memory]), .a_read_ready(a_ready),
                 .a_read_line(sends ? send_l2_line : copy_l2_line),
-                .a_read_data(l2_data[512*memory +: 512]), .b_read_valid(b_read),
+                .a_read_data(l2_data[512*memory +: 512]), .b_read_valid(b_read && b_read_ready),
                 .b_read_line(b_read_line), .b_read_data(b_data), .b_write_valid(b_write),
                 .b_write_ready(b_write_ready), .b_write_line(b_write_line),
                 .b_write_data(b_write_data), .b_write_strobes(b_write_strobes)
