@@ -2,17 +2,18 @@
 """Tests the hardware in hardware/: that tools take it without warnings, what is proven of each unit, that the
 proofs find mutants, and that units do what the published hardware's did, cycle by cycle.
 
-    python3 tests/hardware/run.py [--all] [--jobs N] [--pinion FILE] [--packets N] [UNIT]...
+    python3 tests/hardware/run.py [--all] [--jobs N] [--times] [--pinion FILE] [--packets N] [UNIT]...
 
 Of each unit's mutants the first is tried, or with --all every one. Then the pipelines that `pinion p4 hardware`
 makes of P4 programs run beside the model; those alone with `p4` as UNIT; and the test bench of `pinion hardware new`,
-alone with `bench`; none of them where the command is not built. Installs nothing: scripts/setup.sh brings the tools. Tests whose tools are missing are left out and say
+alone with `bench`; none of them where the command is not built. --times tells of each test the processor's seconds, one test at a time. Installs nothing: scripts/setup.sh brings the tools. Tests whose tools are missing are left out and say
 so. Exit status 0 when all is well.
 """
 
 import argparse
 import concurrent.futures
 import os
+import resource
 import sys
 import tomllib
 from pathlib import Path
@@ -71,6 +72,19 @@ def tests_of_pipelines(arguments):
         )
 
 
+def spent():
+    """Seconds that the processor has worked for this and its children."""
+    parts = [resource.getrusage(whose) for whose in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(part.ru_utime + part.ru_stime for part in parts)
+
+
+def timed(title, test):
+    """Runs a test like `result`; its line says how long the processor worked."""
+    before = spent()
+    line, failed = result(title, test)
+    return f"{spent() - before:6.1f} s  {line}", failed
+
+
 def result(title, test):
     """Runs a test; gives its line, and whether it failed."""
     with scratch() as folder:
@@ -87,6 +101,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N")
     parser.add_argument("--all", action="store_true", help="try every mutant")
+    parser.add_argument("--times", action="store_true", help="of each test, one at a time")
     parser.add_argument("--pinion", type=Path, default=PINION, metavar="FILE")
     parser.add_argument("--packets", type=int, default=2000, metavar="N", help="to each pipeline")
     parser.add_argument("units", nargs="*", metavar="UNIT")
@@ -106,8 +121,10 @@ def main():
         for title, test in (("test bench", bench.check_bench), ("mutant of a test bench", bench.check_mutant)):
             tests.append((title, lambda folder, test=test: test(arguments.pinion.absolute(), folder)))
     failures = 0
-    with concurrent.futures.ThreadPoolExecutor(max_workers=max(1, arguments.jobs)) as pool:
-        for line, failed in pool.map(lambda test: result(*test), tests):
+    run = timed if arguments.times else result
+    jobs = 1 if arguments.times else max(1, arguments.jobs)
+    with concurrent.futures.ThreadPoolExecutor(max_workers=jobs) as pool:
+        for line, failed in pool.map(lambda test: run(*test), tests):
             print(line, flush=True)
             failures += failed
     return 1 if failures else 0
