@@ -14,18 +14,47 @@ pub trait Made {
     fn again(&self, asked: &str) -> String;
 }
 
-/// Gives, for what follows in Python what was made, the command that makes it and asks that.
-pub type Origin = Arc<dyn Fn(&str) -> String + Send + Sync>;
-
-/// Says that an expression of Python makes it.
-pub fn origin(made: String) -> Origin {
-    Arc::new(move |asked| script(&[format!("{made}{asked}")]))
+/// Has objects of a class made again by what an expression says of one: its [`Origin`].
+macro_rules! made_by {
+    ($class:ty, |$object:ident| $origin:expr) => {
+        impl $crate::again::Made for $class {
+            fn again(&self, asked: &str) -> String {
+                let $object = self;
+                $origin.again(asked)
+            }
+        }
+    };
 }
+pub(crate) use made_by;
 
-/// Says that it is part of something: `.table`.
-pub fn part(whole: &Origin, part: &'static str) -> Origin {
-    let whole = Arc::clone(whole);
-    Arc::new(move |asked| whole(&format!("{part}{asked}")))
+/// Writes, for what follows in Python what was made, the command that makes it and asks that.
+type Written = dyn Fn(&str) -> String + Send + Sync;
+
+/// What makes an object again; by default that is not known.
+#[derive(Clone, Default)]
+pub struct Origin(Option<Arc<Written>>);
+
+impl Origin {
+    /// Says what writes the command that makes it, and then asks what is given.
+    pub fn new(written: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(written)))
+    }
+
+    /// Says that an expression of Python makes it.
+    pub fn of(made: String) -> Self {
+        Self::new(move |asked| script(&[format!("{made}{asked}")]))
+    }
+
+    /// Says what makes a part of it: `.table`.
+    pub fn part(&self, part: &'static str) -> Self {
+        let whole = self.clone();
+        Self::new(move |asked| whole.again(&format!("{part}{asked}")))
+    }
+
+    /// Gives the command that makes it and asks that; nothing where it is not known.
+    pub fn again(&self, asked: &str) -> String {
+        self.0.as_ref().map_or_else(String::new, |written| written(asked))
+    }
 }
 
 /// What a function was given, as Python writes it.

@@ -15,7 +15,7 @@ use pinion_run::nanoservice::Setup;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::again::{Made, Origin};
+use crate::again::{Origin, made_by};
 use crate::machine::{Machine, Newargs, text_of_path};
 use crate::{again, errors};
 
@@ -78,17 +78,8 @@ pub struct Program {
     origin: Origin,
 }
 
-impl Made for Program {
-    fn again(&self, asked: &str) -> String {
-        (self.origin)(asked)
-    }
-}
-
-impl Made for App {
-    fn again(&self, asked: &str) -> String {
-        again::script(&[self.in_python() + asked])
-    }
-}
+made_by!(Program, |it| it.origin);
+made_by!(App, |it| Origin::of(it.in_python()));
 
 /// What an application is made of that is written in a string.
 struct Text<'t> {
@@ -330,7 +321,7 @@ impl App {
 impl Program {
     fn of(built: &pinion_app::build::Built, made: &str, place: usize) -> Self {
         let messages = String::from_utf8_lossy(&built.messages).into_owned();
-        let origin = again::origin(format!("{made}[{place}]"));
+        let origin = Origin::of(format!("{made}[{place}]"));
         Self { elf: built.elf.clone(), compiler: built.compiler.clone(), messages, origin }
     }
 }

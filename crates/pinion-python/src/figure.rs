@@ -15,7 +15,7 @@ use pinion_python_guard::guarded;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::again::{Made, Origin};
+use crate::again::{Origin, made_by};
 use crate::machine::{Machine, overrides, text_of_path};
 use crate::progress::Heard;
 use crate::result::document;
@@ -35,11 +35,7 @@ pub struct Figure {
     origin: Origin,
 }
 
-impl Made for Figure {
-    fn again(&self, asked: &str) -> String {
-        (self.origin)(asked)
-    }
-}
+made_by!(Figure, |it| it.origin);
 
 /// Our numbers beside the hardware's.
 #[pyclass(frozen, module = "pinion")]
@@ -50,11 +46,7 @@ pub struct Calibration {
     origin: Origin,
 }
 
-impl Made for Calibration {
-    fn again(&self, asked: &str) -> String {
-        (self.origin)(asked)
-    }
-}
+made_by!(Calibration, |it| it.origin);
 
 /// Lists the figures that can be made again.
 #[pyfunction]
@@ -124,8 +116,8 @@ pub fn make(
     let rows = produced.table.to_json();
     let table = Table::of_json(&names, rows.as_array().map_or(&[], Vec::as_slice))?;
     let json = figure::to_json(&produced).to_string();
-    let origin = again::origin(in_python(name, &request));
-    let table = Py::new(py, table.made_by(again::part(&origin, ".table")))?;
+    let origin = Origin::of(in_python(name, &request));
+    let table = Py::new(py, table.made_by(origin.part(".table")))?;
     Ok(Figure { produced, json, svg, table, origin })
 }
 
@@ -171,8 +163,8 @@ pub fn calibrate(
     let row = row.map_or_else(|| "None".to_owned(), again::text);
     let folder = own.map(|folder| format!(", folder={}", again::text(&folder)));
     let made = format!("pinion.calibrate({row}{})", folder.unwrap_or_default());
-    let origin = again::origin(made);
-    let table = Table::of_json(&names, &rows)?.made_by(again::part(&origin, ".table"));
+    let origin = Origin::of(made);
+    let table = Table::of_json(&names, &rows)?.made_by(origin.part(".table"));
     Ok(Calibration { text, is_ok, table: Py::new(py, table)?, origin })
 }
 

@@ -14,7 +14,7 @@ use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyIterator, PyString, PyTuple};
 
-use crate::again::{Made, Origin};
+use crate::again::{Origin, made_by};
 use crate::{again, errors, html};
 
 /// Writes what makes a machine, in Python.
@@ -54,17 +54,8 @@ pub struct Entry {
     origin: Origin,
 }
 
-impl Made for Entry {
-    fn again(&self, asked: &str) -> String {
-        (self.origin)(asked)
-    }
-}
-
-impl Made for Machine {
-    fn again(&self, asked: &str) -> String {
-        again::script(&[self.in_python() + asked])
-    }
-}
+made_by!(Entry, |it| it.origin);
+made_by!(Machine, |it| Origin::of(it.in_python()));
 
 #[guarded]
 #[pymethods]
@@ -127,11 +118,11 @@ impl Machine {
     /// Every number, in the order of its file.
     #[getter]
     fn entries(&self) -> Vec<Entry> {
-        let made = self.in_python();
-        let origin = |place| again::origin(format!("{made}.entries[{place}]"));
-        let one = |(place, entry): (usize, &config::Entry)| Entry {
-            entry: entry.clone(),
-            origin: origin(place),
+        let all = Origin::of(self.in_python());
+        let one = |(place, entry): (usize, &config::Entry)| {
+            let all = all.clone();
+            let origin = Origin::new(move |asked| all.again(&format!(".entries[{place}]{asked}")));
+            Entry { entry: entry.clone(), origin }
         };
         self.entries.iter().enumerate().map(one).collect()
     }

@@ -13,7 +13,7 @@ use pinion_run::nanoservice::{Script, Setup, Traffic};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDict, PyString, PyTuple};
 
-use crate::again::Made;
+use crate::again::{Origin, made_by};
 use crate::machine::text_of_path;
 use crate::time::time_of_ns;
 use crate::{again, arrow, errors};
@@ -114,24 +114,14 @@ impl Messages {
     }
 }
 
-impl Made for Generator {
-    fn again(&self, asked: &str) -> String {
-        again::script(&[format!("pinion.Generator({}){asked}", again::text(&self.spec))])
-    }
+/// Says that a class makes it of a text.
+fn of_text(class: &str, text: &str) -> Origin {
+    Origin::of(format!("pinion.{class}({})", again::text(text)))
 }
 
-impl Made for Load {
-    fn again(&self, asked: &str) -> String {
-        again::script(&[format!("pinion.Load({}){asked}", again::text(&self.spec))])
-    }
-}
-
-impl Made for Messages {
-    fn again(&self, asked: &str) -> String {
-        let path = self.path.display().to_string();
-        again::script(&[format!("pinion.Messages({}){asked}", again::text(&path))])
-    }
-}
+made_by!(Generator, |it| of_text("Generator", &it.spec));
+made_by!(Load, |it| of_text("Load", &it.spec));
+made_by!(Messages, |it| of_text("Messages", &it.path.display().to_string()));
 
 /// Adds options to a specification.
 fn with_options(spec: &str, options: Option<&Bound<'_, PyDict>>) -> PyResult<String> {

@@ -11,7 +11,7 @@ use pinion_run::nanoservice::{self, HartProfile, Setup};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::again::{Made, Origin};
+use crate::again::{Origin, made_by};
 use crate::app::{App, Kind};
 use crate::asked::Asked;
 use crate::packets::{Changes, Source};
@@ -30,14 +30,10 @@ pub struct Profile {
     flame: String,
     pprof: Vec<u8>,
     lcov: String,
-    origin: Option<Origin>,
+    origin: Origin,
 }
 
-impl Made for Profile {
-    fn again(&self, asked: &str) -> String {
-        self.origin.as_ref().map_or_else(String::new, |origin| origin(asked))
-    }
-}
+made_by!(Profile, |it| it.origin);
 
 /// Tells where every cycle of every hart went, by handler, function, line and cause.
 #[pyfunction]
@@ -85,7 +81,7 @@ pub fn profile(
     });
     match watch.raised {
         Some(raised) => Err(raised),
-        None => Ok(Profile { origin: Some(replay.origin(packets)), ..profile? }),
+        None => Ok(Profile { origin: replay.origin(packets), ..profile? }),
     }
 }
 
@@ -106,7 +102,7 @@ impl Shown<'_> {
             flame: counted.to_flame_graph(&rows)?,
             pprof: counted.to_pprof(&rows),
             lcov: counted.to_lcov(),
-            origin: None,
+            origin: Origin::default(),
         })
     }
 }

@@ -2,7 +2,6 @@
 //! which an `InternalError` names.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use pinion_app::app::Options;
 use pinion_app::build::BuildType;
@@ -78,7 +77,7 @@ impl Replay {
     /// Says what makes again what a call gave.
     pub fn origin(self, packets: Option<&Bound<'_, PyAny>>) -> Origin {
         let packets = packets.map(|packets| packets.clone().unbind());
-        Arc::new(move |asked| {
+        Origin::new(move |asked| {
             let made = Python::attach(|py| {
                 let packets = packets.as_ref().map(|packets| packets.bind(py));
                 in_python(&self.whole(packets), &self.keywords)

@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use serde_json::Value;
 
-use crate::again::{Made, Origin, part};
+use crate::again::{Origin, made_by};
 use crate::html;
 use crate::table::Table;
 
@@ -121,16 +121,12 @@ pub struct Kept {
     pub host_memory: Vec<(String, Vec<u8>)>,
 }
 
-impl Made for Result {
-    fn again(&self, asked: &str) -> String {
-        (self.origin)(asked)
-    }
-}
+made_by!(Result, |it| it.origin);
 
 impl Result {
     /// Puts it together.
     pub fn new(py: Python<'_>, told: Told, kept: Kept, origin: Origin) -> PyResult<Self> {
-        let one = |table: Table, name| Py::new(py, table.made_by(part(&origin, name)));
+        let one = |table: Table, name| Py::new(py, table.made_by(origin.part(name)));
         let table = |table: Option<Table>, name| table.map(|table| one(table, name)).transpose();
         let bytes = |frame: &[u8]| PyBytes::new(py, frame).unbind();
         let host_memory = PyDict::new(py);

@@ -153,7 +153,7 @@ fn give(
 ) -> PyResult<RunResult> {
     let Asked { handlers, messages, .. } = *asked;
     let wants = Wants { handlers, messages, parquet: asked.parquet.is_some() };
-    let again = || origin("");
+    let again = || origin.again("");
     let tables = errors::attached(py, again, || tables(py, &done, &watch, wants))?;
     let departed = match done.rows {
         Rows::Packets(_) => watch.departed,

@@ -18,7 +18,7 @@ use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyCapsule, PyDict, PyString};
 
-use crate::again::Made;
+use crate::again::{Origin, made_by};
 use crate::app::App;
 use crate::html;
 use crate::machine::{text_of_path, value_text};
@@ -268,17 +268,8 @@ impl Plan {
     }
 }
 
-impl Made for Plan {
-    fn again(&self, asked: &str) -> String {
-        again::script(&[format!("{}{asked}", self.made)])
-    }
-}
-
-impl Made for Sweep {
-    fn again(&self, asked: &str) -> String {
-        again::script(&[format!("{}{asked}", self.made)])
-    }
-}
+made_by!(Plan, |it| Origin::of(it.made.clone()));
+made_by!(Sweep, |it| Origin::of(it.made.clone()));
 
 impl Plan {
     /// Says what calls one of its functions again.
@@ -422,7 +413,7 @@ impl Sweep {
     fn of(py: Python<'_>, outcome: Outcome, plan: &str) -> PyResult<Self> {
         let made = format!("{plan}.run()");
         let table = Table::of_columns(&outcome.columns())?;
-        let table = table.made_by(again::origin(format!("{made}.table")));
+        let table = table.made_by(Origin::of(format!("{made}.table")));
         Ok(Self { outcome, table: Py::new(py, table)?, made })
     }
 }

@@ -19,7 +19,7 @@ use pyo3::exceptions::{PyKeyError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyList};
 
-use crate::again::{Made, Origin};
+use crate::again::{Origin, made_by};
 use crate::flows::Flow;
 use crate::html;
 use crate::messages::{Message, NodeFrame};
@@ -42,15 +42,10 @@ type Column<'n> = (&'n str, ArrayRef, bool);
 #[pyclass(frozen, module = "pinion")]
 pub struct Table {
     batch: RecordBatch,
-    /// What makes it, if that is known.
-    origin: Option<Origin>,
+    origin: Origin,
 }
 
-impl Made for Table {
-    fn again(&self, asked: &str) -> String {
-        self.origin.as_ref().map_or_else(String::new, |origin| origin(asked))
-    }
-}
+made_by!(Table, |it| it.origin);
 
 #[guarded]
 #[pymethods]
@@ -121,13 +116,13 @@ impl Table {
 
 impl Table {
     fn of(batch: RecordBatch) -> Self {
-        Self { batch, origin: None }
+        Self { batch, origin: Origin::default() }
     }
 
     /// Says what makes it.
     #[must_use]
     pub fn made_by(self, origin: Origin) -> Self {
-        Self { origin: Some(origin), ..self }
+        Self { origin, ..self }
     }
 
     fn names(&self) -> Vec<String> {

@@ -12,7 +12,7 @@ use pinion_why::{Which, nano};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::again::{Made, Origin};
+use crate::again::{Origin, made_by};
 use crate::app::{App, Kind};
 use crate::asked::Asked;
 use crate::html;
@@ -31,14 +31,10 @@ pub struct Why {
     text: String,
     json: String,
     svg: Option<String>,
-    origin: Option<Origin>,
+    origin: Origin,
 }
 
-impl Made for Why {
-    fn again(&self, asked: &str) -> String {
-        self.origin.as_ref().map_or_else(String::new, |origin| origin(asked))
-    }
-}
+made_by!(Why, |it| it.origin);
 
 /// Tells why a packet, or a message to a nanoservice, took as long as it did, or was dropped.
 #[pyfunction]
@@ -93,7 +89,7 @@ pub fn why(
     });
     match (watch.raised, told?) {
         (Some(raised), _) => Err(raised),
-        (None, Some(told)) => Ok(Why { origin: Some(replay.origin(given.as_ref())), ..told }),
+        (None, Some(told)) => Ok(Why { origin: replay.origin(given.as_ref()), ..told }),
         (None, None) => Err(errors::usage(py, "the run ended before the answer was known")),
     }
 }
@@ -137,7 +133,7 @@ impl Asked {
         let Some(answer) = answer else { return Ok(None) };
         let (text, json) = (answer.to_text(), answer.to_json().to_string());
         let svg = picture(which, || answer.to_svg())?;
-        Ok(Some(Why { name: app.name.clone(), text, json, svg, origin: None }))
+        Ok(Some(Why { name: app.name.clone(), text, json, svg, origin: Origin::default() }))
     }
 
     fn of_message(
@@ -159,7 +155,7 @@ impl Asked {
         let Some(answer) = answer else { return Ok(None) };
         let (text, json) = (answer.to_text(), answer.to_json().to_string());
         let svg = picture(which, || answer.to_svg())?;
-        Ok(Some(Why { name: app.name.clone(), text, json, svg, origin: None }))
+        Ok(Some(Why { name: app.name.clone(), text, json, svg, origin: Origin::default() }))
     }
 }
 
@@ -182,7 +178,7 @@ impl Asked {
         pinion_why::cluster::ask(which, &plan, &mut hear, &mut |answer| {
             let (text, json) = (answer.to_text(), answer.to_json().to_string());
             let svg = picture(which, || answer.to_svg())?;
-            Ok(Why { name: app.name.clone(), text, json, svg, origin: None })
+            Ok(Why { name: app.name.clone(), text, json, svg, origin: Origin::default() })
         })
     }
 }

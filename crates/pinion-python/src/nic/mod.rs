@@ -463,7 +463,7 @@ impl Made for Nic {
 /// Says what makes a part of a NIC again.
 fn part(nic: &Bound<'_, Nic>, part: &'static str) -> Origin {
     let nic = nic.clone().unbind();
-    Arc::new(move |asked| Made::again(nic.get(), &format!(".{part}{asked}")))
+    Origin::new(move |asked| Made::again(nic.get(), &format!(".{part}{asked}")))
 }
 
 impl Nic {

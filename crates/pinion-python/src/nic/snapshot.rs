@@ -8,7 +8,7 @@ use pinion_sim::node::Saved;
 use pyo3::prelude::*;
 
 use super::ears::Told;
-use crate::again::{Made, Origin};
+use crate::again::{Origin, made_by};
 
 /// What a NIC was at a moment.
 #[pyclass(frozen, module = "pinion")]
@@ -24,11 +24,7 @@ pub struct Snapshot {
     pub(super) origin: Origin,
 }
 
-impl Made for Snapshot {
-    fn again(&self, asked: &str) -> String {
-        (self.origin)(asked)
-    }
-}
+made_by!(Snapshot, |it| it.origin);
 
 #[guarded]
 #[pymethods]
