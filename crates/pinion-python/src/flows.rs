@@ -56,26 +56,16 @@ impl Flow {
     }
 }
 
-/// Puts packets together that are of one message; a number that comes again behind a message's end is
-/// another message.
+/// Puts packets together that are of one message, in the order in which messages began.
 pub fn flows(packets: &[PacketRecord]) -> Vec<Flow> {
     let mut order: Vec<&PacketRecord> = packets.iter().collect();
     order.sort_by_key(|record| (record.arrival, record.packet));
-    let (mut flows, mut open) = (Vec::<Flow>::new(), HashMap::<_, usize>::new());
+    let mut parts = Parts::default();
     for record in order {
-        let key = (record.context.0, record.message);
-        match open.get(&key) {
-            Some(place) => flows[*place].add(record),
-            None => {
-                open.insert(key, flows.len());
-                flows.push(Flow::of(record));
-            }
-        }
-        if record.end_of_message {
-            open.remove(&key);
-        }
+        parts.begin(taken(record));
+        parts.add(record);
     }
-    flows
+    parts.take_rest().collect()
 }
 
 /// A packet that was taken: its number, its context and message, and whether it is the message's last.
@@ -105,7 +95,8 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// Takes note of a packet that begins to be worked at; packets do in the order of their arrival.
+    /// Takes note of a packet that begins to be worked at; packets do in the order of their arrival. A number
+    /// that comes again behind a message's end is another message.
     pub fn begin(&mut self, (packet, key, is_last): Taken) {
         let next = &mut self.next;
         let number = *self.open.entry(key).or_insert_with(|| {
@@ -123,6 +114,12 @@ impl Parts {
 
     /// Takes note of a packet that is through; gives its message if nothing more happens to that.
     pub fn end(&mut self, record: &PacketRecord) -> Option<Flow> {
+        let number = self.add(record)?;
+        self.parts.remove(&number).and_then(|part| part.flow)
+    }
+
+    /// Adds a packet that is through to its message; gives the message's number if nothing more happens to that.
+    fn add(&mut self, record: &PacketRecord) -> Option<u64> {
         let number = self.inside.remove(&record.packet)?;
         let part = self.parts.get_mut(&number)?;
         part.inside -= 1;
@@ -130,8 +127,7 @@ impl Parts {
             Some(flow) => flow.add(record),
             None => part.flow = Some(Flow::of(record)),
         }
-        let is_done = part.is_whole && part.inside == 0;
-        if is_done { self.parts.remove(&number).and_then(|part| part.flow) } else { None }
+        (part.is_whole && part.inside == 0).then_some(number)
     }
 
     /// Takes the messages that did not end, in the order in which they began.

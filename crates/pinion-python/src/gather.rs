@@ -44,24 +44,25 @@ impl Flows {
     }
 
     /// Takes a packet that is through, of an engine that tells of nothing else; none is left out.
-    pub fn packet(&mut self, record: &PacketRecord) {
+    ///
+    /// # Errors
+    /// When its message is done, and cannot be written.
+    pub fn packet(&mut self, record: &PacketRecord) -> Result<()> {
         self.order.1.insert(record.packet, record.clone());
         while let Some(record) = self.order.1.remove(&self.order.0) {
             self.order.0 += 1;
-            self.next(&record);
+            self.next(&record)?;
         }
+        Ok(())
     }
 
-    fn next(&mut self, record: &PacketRecord) {
+    fn next(&mut self, record: &PacketRecord) -> Result<()> {
         self.parts.begin(taken(record));
-        let done = self.parts.end(record);
-        self.write(done);
+        self.end(record)
     }
 
-    fn write(&mut self, done: Option<Flow>) {
-        if let (Some(flow), None) = (done, &self.error) {
-            self.error = self.written.add(flow).err();
-        }
+    fn end(&mut self, record: &PacketRecord) -> Result<()> {
+        self.parts.end(record).map_or(Ok(()), |flow| self.written.add(flow))
     }
 
     /// Writes what is left, and ends the file.
@@ -71,7 +72,7 @@ impl Flows {
     pub fn finish(mut self) -> Result<Done> {
         // Behind a packet that was never through.
         for record in std::mem::take(&mut self.order.1).into_values() {
-            self.next(&record);
+            self.next(&record)?;
         }
         self.error.take().map_or(Ok(()), Err)?;
         self.parts.take_rest().try_for_each(|flow| self.written.add(flow))?;
@@ -94,9 +95,8 @@ impl Hears<Spin> for Flows {
             Event::Dropped { reason: DropReason::NoQueue, .. } => {
                 self.waiting.pop_front();
             }
-            Event::PacketDone(record) => {
-                let done = self.parts.end(record);
-                self.write(done);
+            Event::PacketDone(record) if self.error.is_none() => {
+                self.error = self.end(record).err();
             }
             _ => {}
         }

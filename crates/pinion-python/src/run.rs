@@ -204,17 +204,19 @@ impl Asked {
             return Err(Error::Usage(what));
         }
         let outputs = Outputs { handlers: self.handlers, ..Outputs::default() };
+        let mut flows = None;
         if let Some(folder) = &self.parquet {
-            watch.stream = Some(Stream::begin(folder, app.context_names(), self.handlers)?);
-        }
-        let begin = |folder: &PathBuf| Flows::begin(folder, app.context_names());
-        let mut flows = self.parquet.as_ref().filter(|_| self.messages).map(begin).transpose()?;
-        if self.is_native {
-            watch.flows = flows.take();
+            let stream = Stream::begin(folder, app.context_names(), self.handlers)?;
+            let begin = || Flows::begin(folder, app.context_names());
+            flows = self.messages.then(begin).transpose()?;
+            watch.stream = Some(match flows.take_if(|_| self.is_native) {
+                Some(flows) => stream.with(flows),
+                None => stream,
+            });
         }
         let (finished, queues) = self.go(&app, packets, &outputs, watch, flows.as_mut())?;
         let mut files = watch.stream.take().map_or(Ok(Vec::new()), Stream::finish)?;
-        files.extend(flows.or(watch.flows.take()).map(Flows::finish).transpose()?);
+        files.extend(flows.map(Flows::finish).transpose()?);
         files.extend(ended(queues.as_ref())?);
         let memory = |name: &String| Ok((name.clone(), finished.host_memory(&app, name)?));
         Ok(Done {
@@ -242,14 +244,18 @@ impl Asked {
             let workers = self.workers.unwrap_or(1);
             return Ok((pinion_run::native::run(app, packets, workers, outputs, watch)?, None));
         }
-        let gauges = NicGauges::new(app, false);
-        let changes = || History::new(gauges.gauges(), self.parquet.as_deref());
-        let changes = self.queues.then(changes).transpose()?;
-        let mut followed = changes.clone().map(|changes| gauges.followed(changes));
-        let mut checker = self.checks.then(|| Checker::new(app));
-        let followed = followed.as_mut().map(|gauges| gauges as &mut dyn Tracer);
+        let (mut changes, mut followed, mut checker) = (None, None, None);
         // Who follows queues does not check.
-        let other = followed.or(checker.as_mut().map(|checker| checker as &mut dyn Tracer));
+        let other = if self.queues {
+            let gauges = NicGauges::new(app, false);
+            let history = History::new(gauges.gauges(), self.parquet.as_deref())?;
+            changes = Some(history.clone());
+            Some(followed.insert(gauges.followed(history)) as &mut dyn Tracer)
+        } else if self.checks {
+            Some(checker.insert(Checker::new(app)) as &mut dyn Tracer)
+        } else {
+            None
+        };
         let flows = flows.map(|flows| flows as &mut dyn Tracer);
         let mut finished = match (flows, other) {
             (None, None) => pinion_run::run::run(app, packets, outputs, watch)?,

@@ -10,6 +10,7 @@ use pinion_output::{OutputFile, Partial};
 use pinion_spin::{HandlerRecord, PacketRecord};
 use pyo3::PyResult;
 
+use crate::gather::Flows;
 use crate::table::Table;
 
 /// Rows of a piece.
@@ -83,6 +84,8 @@ impl<R> Written<R> {
 pub struct Stream {
     packets: Written<PacketRecord>,
     handlers: Option<Written<HandlerRecord>>,
+    /// Messages, where nothing but packets that are through tells of them.
+    messages: Option<Flows>,
     error: Option<Error>,
 }
 
@@ -103,14 +106,24 @@ impl Stream {
             packets: Written::begin(folder, "packets", move |rows: &[PacketRecord]| {
                 Table::of_packets(rows, &contexts)
             })?,
+            messages: None,
             error: None,
         })
+    }
+
+    /// Has it write messages, too.
+    #[must_use]
+    pub fn with(self, messages: Flows) -> Self {
+        Self { messages: Some(messages), ..self }
     }
 
     /// Takes a packet that is through.
     pub fn packet(&mut self, record: &PacketRecord) {
         if self.error.is_none() {
             self.error = self.packets.add(record.clone()).err();
+        }
+        if let (None, Some(messages)) = (&self.error, &mut self.messages) {
+            self.error = messages.packet(record).err();
         }
     }
 
@@ -136,6 +149,7 @@ impl Stream {
         }
         let mut files = vec![self.packets.finish()?];
         files.extend(self.handlers.map(Written::finish).transpose()?);
+        files.extend(self.messages.map(Flows::finish).transpose()?);
         Ok(files)
     }
 }

@@ -9,7 +9,6 @@ use pinion_sim::{Clock, Time};
 use pinion_spin::{HandlerRecord, PacketRecord};
 use pyo3::prelude::*;
 
-use crate::gather::Flows;
 use crate::messages::NodeFrame;
 use crate::progress::Heard;
 use crate::stream::{Done, Stream, Written};
@@ -35,8 +34,6 @@ pub struct Watch {
     pub handlers: Vec<HandlerRecord>,
     /// Where packets and runs of handlers go instead.
     pub stream: Option<Stream>,
-    /// Where messages go, if nobody else hears them.
-    pub flows: Option<Flows>,
     /// What Python raised during the run: Ctrl-C, or an error of `progress`.
     pub raised: Option<PyErr>,
 }
@@ -69,9 +66,6 @@ impl Sink for Watch {
     }
 
     fn packet(&mut self, record: &PacketRecord) {
-        if let Some(flows) = &mut self.flows {
-            flows.packet(record);
-        }
         if let Some(stream) = &mut self.stream {
             stream.packet(record);
         } else if self.keeps {
