@@ -149,6 +149,13 @@ pub struct AppArgs {
     /// folder, and no native engine
     #[arg(long)]
     pub untrusted: bool,
+    #[command(flatten)]
+    pub core: EngineCoreArgs,
+}
+
+/// Chooses how this computer executes what simulated HPUs do.
+#[derive(Debug, Clone, Args)]
+pub struct EngineCoreArgs {
     /// How this computer executes what a NIC's simulated HPUs do: code that is executed often as its own
     /// instructions, or all of it interpreted; results are the same [default: translated, where this
     /// pinion can]
@@ -158,6 +165,18 @@ pub struct AppArgs {
         value_parser = EngineCoreKind::parser()
     )]
     pub engine_core: Option<EngineCoreKind>,
+}
+
+impl EngineCoreArgs {
+    /// Gives what was chosen, or the default: of somebody else's program nothing becomes code of this
+    /// computer unless that is asked for.
+    pub fn choice(&self, untrusted: bool) -> EngineCore {
+        match self.engine_core {
+            Some(EngineCoreKind::Interpreter) => EngineCore::Interpreter,
+            None if untrusted => EngineCore::Interpreter,
+            Some(EngineCoreKind::Translated) | None => EngineCore::Translated,
+        }
+    }
 }
 
 /// Says how this computer executes what simulated HPUs do.
@@ -180,16 +199,6 @@ impl EngineCoreKind {
             ),
             kind => Ok(kind),
         })
-    }
-
-    /// Gives what was chosen, or the default: of somebody else's program nothing becomes code of this
-    /// computer unless that is asked for.
-    pub fn of(chosen: Option<Self>, untrusted: bool) -> EngineCore {
-        match chosen {
-            Some(Self::Interpreter) => EngineCore::Interpreter,
-            None if untrusted => EngineCore::Interpreter,
-            Some(Self::Translated) | None => EngineCore::Translated,
-        }
     }
 }
 

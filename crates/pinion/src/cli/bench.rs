@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::EngineCoreKind;
+use super::EngineCoreArgs;
 
 /// What `pinion bench --help` says at its end.
 const NOTES: &str = "\
@@ -32,13 +32,8 @@ pub struct BenchArgs {
     /// interpreter, as of pinion run --engine-core
     #[arg(long, conflicts_with = "engine_core")]
     pub engine_cores: bool,
-    /// How this computer executes what simulated HPUs do [default: translated, where this pinion can]
-    #[arg(
-        long,
-        value_name = "translated|interpreter",
-        value_parser = EngineCoreKind::parser()
-    )]
-    pub engine_core: Option<EngineCoreKind>,
+    #[command(flatten)]
+    pub core: EngineCoreArgs,
     /// Write the numbers as JSON; `-` is standard output
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
     pub json: Option<PathBuf>,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::{EngineCoreKind, ReportArgs};
+use super::{EngineCoreArgs, ReportArgs};
 
 /// What `pinion nic --help` says at its end.
 const NIC_NOTES: &str = "\
@@ -58,15 +58,8 @@ pub struct NicArgs {
     /// A group whose members may use the NIC (repeatable)
     #[arg(long, value_name = "GROUP")]
     pub allow_group: Vec<String>,
-    /// How this computer executes what the simulated HPUs do: code that is executed often as its own
-    /// instructions, or all of it interpreted; results are the same [default: translated, where this
-    /// pinion can]
-    #[arg(
-        long,
-        value_name = "translated|interpreter",
-        value_parser = EngineCoreKind::parser()
-    )]
-    pub engine_core: Option<EngineCoreKind>,
+    #[command(flatten)]
+    pub core: EngineCoreArgs,
     /// Lines of handlers' output that are kept for `pinion nic log`
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     pub log_lines: usize,

@@ -34,6 +34,13 @@ pub struct EngineArgs {
     pub ports: Vec<String>,
 }
 
+impl EngineArgs {
+    /// Tells whether units of the simulated machine are hardware, or are written down for it.
+    pub fn has_hardware(&self) -> bool {
+        !(self.hardware.is_empty() && self.ports.is_empty())
+    }
+}
+
 /// Says what runs handlers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum EngineKind {
@@ -216,7 +223,7 @@ impl RunArgs {
         let (service, cluster, report) = (&self.service, &self.cluster, &self.report);
         match option {
             "--engine" => self.engine.engine != EngineKind::Simulator,
-            "--engine-core" => self.app.engine_core.is_some(),
+            "--engine-core" => self.app.core.engine_core.is_some(),
             "--workers" => self.engine.workers.is_some(),
             "--hardware" => !self.engine.hardware.is_empty(),
             "--compare" => self.engine.compare,

@@ -22,7 +22,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::{Status, interrupt};
-use crate::cli::{BenchArgs, EngineCoreKind};
+use crate::cli::BenchArgs;
 use crate::output;
 use row::{Ran, Row};
 
@@ -47,7 +47,7 @@ pub fn run(args: &BenchArgs) -> Result<Status> {
     let subject = |app: PathBuf| Ok((name(&app), Subject::load(&app)?));
     let subjects = apps(args)?.into_iter().map(subject).collect::<Result<Vec<_>>>()?;
     engine_cores::check(args, &subjects)?;
-    let engine_core = EngineCoreKind::of(args.engine_core, false);
+    let engine_core = args.core.choice(false);
     let (mut rows, mut left_out, mut interpreted) = (Vec::new(), Vec::new(), Vec::new());
     for (app, subject) in &subjects {
         for machine in machines(args, subject) {

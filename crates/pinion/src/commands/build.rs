@@ -13,7 +13,7 @@ use pinion::nanoservice::Setup;
 use pinion::service::{AnyApp, Service};
 
 use super::{Status, engine};
-use crate::cli::{AppArgs, BuildArgs, BuildKind, EngineCoreKind};
+use crate::cli::{AppArgs, BuildArgs, BuildKind};
 use crate::output;
 
 pub fn run(args: &BuildArgs) -> Result<Status> {
@@ -94,7 +94,7 @@ pub fn options(args: &AppArgs) -> Options {
         machine: args.machine.clone(),
         overrides: args.set.clone(),
         faithful: args.faithful,
-        engine_core: EngineCoreKind::of(args.engine_core, args.untrusted),
+        engine_core: args.core.choice(args.untrusted),
         ..Options::default()
     };
     options.build.cc = args.cc.clone();

@@ -17,7 +17,7 @@ pub fn choose(
     manifest: &Manifest,
     options: &mut Options,
 ) -> Result<Option<u32>> {
-    if args.engine == EngineKind::Native && !(args.hardware.is_empty() && args.ports.is_empty()) {
+    if args.engine == EngineKind::Native && args.has_hardware() {
         return Err(Error::Usage(
             "--hardware, --ports: units of the simulated NIC are hardware; --engine native has none"
                 .to_owned(),
@@ -44,7 +44,7 @@ pub fn choose(
 
 /// Gives the units that are to be hardware, if some are.
 pub fn hardware(args: &EngineArgs) -> Result<Option<Choice>> {
-    if args.hardware.is_empty() && args.ports.is_empty() {
+    if !args.has_hardware() {
         return Ok(None);
     }
     let folder = args.waves.clone().unwrap_or_else(|| ".".into());
@@ -70,9 +70,9 @@ pub fn refuse_with_hardware(args: &RunArgs, hardware: &Choice) -> Result<()> {
 
 /// Refuses `--hardware` where it cannot be.
 pub fn refuse_hardware(args: &EngineArgs, what: &str) -> Result<()> {
-    match args.hardware.is_empty() && args.ports.is_empty() {
-        true => Ok(()),
-        false => Err(Error::Usage(format!(
+    match args.has_hardware() {
+        false => Ok(()),
+        true => Err(Error::Usage(format!(
             "--hardware, and --ports, go with `pinion run`, on one simulated machine; {what}"
         ))),
     }
@@ -86,7 +86,7 @@ pub fn refuse(args: &EngineArgs, what: &str) -> Result<()> {
 
 /// Refuses `--engine-core` where nothing depends on it.
 pub fn refuse_core(args: &AppArgs, what: &str) -> Result<()> {
-    args.engine_core.map_or(Ok(()), |_| Err(core_refused(what)))
+    args.core.engine_core.map_or(Ok(()), |_| Err(core_refused(what)))
 }
 
 /// Says why `--engine-core` is refused.
@@ -99,7 +99,7 @@ pub fn core_refused(what: &str) -> Error {
 /// Refuses it where there is no such NIC: for a nanoservice, and for a cluster that has none as it is, or
 /// with what is set.
 pub fn refuse_core_without_nic(args: &AppArgs, set: &[String]) -> Result<()> {
-    if args.engine_core.is_none() {
+    if args.core.engine_core.is_none() {
         return Ok(());
     }
     match cluster::locate(&args.app) {

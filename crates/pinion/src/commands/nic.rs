@@ -15,7 +15,7 @@ use super::recorded::{self, Keep};
 use super::run::{self, outputs};
 use super::up::{DEFAULT_BOUND, Watch, time};
 use super::{Status, files, look, report};
-use crate::cli::{CLUSTER, EngineCoreKind, NicArgs, NicLogArgs, NicStatusArgs, NicVerb, RunArgs};
+use crate::cli::{CLUSTER, NicArgs, NicLogArgs, NicStatusArgs, NicVerb, RunArgs};
 use crate::output;
 
 pub fn run(args: &NicArgs) -> Result<Status> {
@@ -83,7 +83,7 @@ fn options(args: &NicArgs, wire: WireName, machine: pinion_spin::Machine) -> Res
             tape: None,
         },
         machine,
-        engine_core: EngineCoreKind::of(args.engine_core, false),
+        engine_core: args.core.choice(false),
         device: args.device.clone(),
         contexts: args.contexts,
         allowed: Allowed::new(&args.allow_user, &args.allow_group)?,

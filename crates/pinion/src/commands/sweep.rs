@@ -13,7 +13,7 @@ use pinion::report::write_whole;
 use pinion::sweep::{self, Choice, Effort, Observer, Outcome, Progress, Request, Subject};
 
 use super::{Status, engine, interrupt};
-use crate::cli::{BuildKind, EngineCoreKind, SweepArgs};
+use crate::cli::{BuildKind, SweepArgs};
 use crate::output;
 
 /// The length of the bar in steps.
@@ -31,7 +31,7 @@ pub fn run(args: &SweepArgs) -> Result<Status> {
         subject,
         machine: args.app.machine.clone(),
         faithful: args.app.faithful,
-        engine_core: EngineCoreKind::of(args.app.engine_core, args.app.untrusted),
+        engine_core: args.app.core.choice(args.app.untrusted),
         untrusted: args.app.untrusted,
         cc: args.app.cc.clone(),
         build_dir: args.app.build_dir.clone(),

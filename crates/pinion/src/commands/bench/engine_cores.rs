@@ -35,7 +35,7 @@ pub fn check(args: &BenchArgs, subjects: &[(String, Subject)]) -> Result<()> {
             has_nics |= cluster::has_nics(&cluster.path, &[])?;
         }
     }
-    match args.engine_core {
+    match args.core.engine_core {
         Some(_) if !has_nics => Err(engine::core_refused("no application here has one")),
         _ => Ok(()),
     }
