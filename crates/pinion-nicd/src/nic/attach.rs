@@ -261,7 +261,7 @@ impl Board {
                 ),
             ));
         }
-        let same = |loaded: &Option<Loaded>| loaded.as_ref().is_some_and(|l| l.bytes == bytes);
+        let same = |loaded: &Option<Loaded>| loaded.as_ref().is_some_and(|l| *l.bytes == *bytes);
         let is_used = self.images.iter().flatten().any(|loaded| loaded.users > 0);
         if let Some(index) = self.images.iter().position(same).filter(|_| is_used) {
             let Some(loaded) = &self.images[index] else { unreachable!("it was just found") };

@@ -367,8 +367,7 @@ fn explain(
     let handler = fault.handler().map_or(0, |origin| origin.handler);
     let holds = |loaded: &&Loaded| loaded.ranges.iter().any(|(range, _)| range.contains(&handler));
     let loaded = images.iter().flatten().find(holds);
-    let program =
-        loaded.map(|loaded| Program::new(&loaded.image, loaded.bytes.as_slice(), Code::HPU));
+    let program = loaded.map(|loaded| Program::new(&loaded.image, &*loaded.bytes, Code::HPU));
     let contexts = &contexts(machine, images, holders);
     let nic = FaultyNic { machine, contexts, starts_with_ip: false, is_native: false };
     nic.explain(fault, program.as_ref())

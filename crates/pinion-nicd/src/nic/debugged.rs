@@ -81,14 +81,14 @@ impl Board {
         // The one that the cores were booted with comes first.
         let (booted, others): (Vec<_>, Vec<_>) = images.partition(|image| image.is_booted);
         let all = booted.into_iter().chain(others);
-        all.map(|loaded| Known { name: loaded.image.name.clone(), elf: loaded.bytes.clone() })
+        all.map(|loaded| Known { name: loaded.image.name.clone(), elf: loaded.bytes.to_vec() })
             .collect()
     }
 
     /// Describes the NIC for whoever asks why.
     fn asked(&self) -> Asked {
         let on_nic = |loaded: &Loaded| OnNic {
-            elf: loaded.bytes.clone(),
+            elf: loaded.bytes.to_vec(),
             image: loaded.image.clone(),
             ranges: loaded.ranges.iter().map(|(range, _)| range.clone()).collect(),
         };

@@ -9,6 +9,7 @@ use std::fs::File;
 use std::ops::Range;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt as _;
+use std::sync::Arc;
 
 use nix::fcntl::{FcntlArg, SealFlag, fcntl};
 use pinion_isa::elf::{Image, Segment, SegmentFlags, SymbolKind};
@@ -30,7 +31,7 @@ const FILE_BYTES_MAX: u64 = 16 << 20;
 #[derive(Debug)]
 pub struct Loaded {
     /// The file's content.
-    pub bytes: Vec<u8>,
+    pub bytes: Arc<[u8]>,
     /// What it says.
     pub image: Image,
     /// Holds header, payload and completion handler.
@@ -56,7 +57,15 @@ impl Loaded {
         let handlers = handlers(&image, machine)?;
         let ranges = ranges(&image, machine)?;
         let host_data = host_data(&image, machine, &ranges)?;
-        Ok(Self { bytes, image, handlers, host_data, ranges, users: 0, is_booted: false })
+        Ok(Self {
+            bytes: bytes.into(),
+            image,
+            handlers,
+            host_data,
+            ranges,
+            users: 0,
+            is_booted: false,
+        })
     }
 
     /// Gives the first address in a memory behind everything the image has there.
@@ -306,7 +315,7 @@ mod tests {
         let image = image(&machine, &["a_ph"]);
         let entry = image.entry as u32;
         let loaded = Loaded {
-            bytes: Vec::new(),
+            bytes: Arc::default(),
             handlers: [None, None, None],
             host_data: None,
             ranges: ranges(&image, &machine).unwrap(),

@@ -17,9 +17,7 @@ const MOST_CODE_BYTES: u64 = 1 << 20;
 #[derive(Default)]
 pub struct Watched {
     listens: bool,
-    /// The images that it knows, by their place and where their bytes lie.
-    known: Vec<(usize, *const u8)>,
-    /// Their names, and their bytes.
+    /// The images that it knows: their names, and their bytes, by which it knows them again.
     files: Vec<(PathBuf, Arc<[u8]>)>,
     profile: Option<HpuProfile<'static>>,
     /// Counts how often it began anew, so that each image has a name of its own.
@@ -47,26 +45,22 @@ impl Watched {
         if !self.listens {
             return None;
         }
-        let loaded = images.iter().enumerate();
-        let loaded = loaded.filter_map(|(place, image)| Some((place, image.as_ref()?)));
-        let loaded: Vec<(usize, &Loaded)> =
-            loaded.filter(|(_, one)| code_bytes(&one.image) <= MOST_CODE_BYTES).collect();
-        let known: Vec<_> =
-            loaded.iter().map(|(place, one)| (*place, one.bytes.as_ptr())).collect();
-        if known != self.known || self.profile.is_none() {
+        let is_shown = |one: &&Loaded| code_bytes(&one.image) <= MOST_CODE_BYTES;
+        let loaded = || images.iter().flatten().filter(is_shown);
+        // None of these places is another's, for they are kept.
+        let known = self.files.iter().map(|(_, bytes)| bytes.as_ptr());
+        if self.profile.is_none() || !loaded().map(|one| one.bytes.as_ptr()).eq(known) {
             self.times += 1;
-            let named = |(place, one): &(usize, &Loaded)| {
-                let name = format!("{}#{}.{place}", one.image.name, self.times);
-                (PathBuf::from(name), Arc::from(one.bytes.as_slice()))
+            let named = |(number, one): (usize, &Loaded)| {
+                let name = format!("{}#{}.{number}", one.image.name, self.times);
+                (PathBuf::from(name), Arc::clone(&one.bytes))
             };
-            self.files = loaded.iter().map(named).collect();
-            let all = together(loaded.iter().map(|(_, one)| &one.image));
-            self.profile = all.map(|all| {
+            self.files = loaded().enumerate().map(named).collect();
+            self.profile = together(loaded().map(|one| &one.image)).map(|all| {
                 let mut profile = HpuProfile::of_image(machine, all);
                 profile.pause();
                 profile
             });
-            self.known = known;
         }
         self.profile.as_mut()
     }
