@@ -12,7 +12,7 @@ use pinion_sim::{Clock, Time};
 
 use crate::messages::{Log, Message};
 use crate::queues::History;
-use crate::stream::{Done, Written};
+use crate::written::{Done, Written};
 
 /// Writes the messages of nodes.
 pub struct Drain {

@@ -12,8 +12,8 @@ use pinion_spin::listener::{DropReason, UnitEvent, UnitEventKind};
 use pinion_spin::{Event, Interest, PacketRecord, Spin};
 
 use crate::flows::{Flow, Parts, Taken, taken};
-use crate::stream::{Done, Written};
 use crate::table::Table;
+use crate::written::{Done, Written};
 
 /// Writes messages to a file as they are done.
 pub struct Flows {

@@ -52,6 +52,7 @@ mod tables;
 mod time;
 mod watch;
 mod why;
+mod written;
 
 use pyo3::prelude::*;
 

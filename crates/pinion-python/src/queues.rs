@@ -8,8 +8,8 @@ use pinion_app::Result;
 use pinion_observe::gauges::{Follower, Gauge};
 use pinion_sim::Time;
 
-use crate::stream::{Done, Written};
 use crate::table::{Change, Table};
+use crate::written::{Done, Written};
 
 /// The changes of a machine's gauges. Copies keep them in the same place.
 #[derive(Clone)]

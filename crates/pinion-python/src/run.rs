@@ -38,10 +38,11 @@ use crate::progress::Heard;
 use crate::queues::History;
 use crate::replay::Replay;
 use crate::result::{Kept, Result as RunResult, Told};
-use crate::stream::{self, Stream, Written};
+use crate::stream::Stream;
 use crate::table::Table;
 use crate::tables::{Done, Rows, Wants, listen, tables};
 use crate::watch::{Perhaps, Pins, Watch};
+use crate::written::{self, Written};
 use crate::{again, errors};
 
 /// Runs an application until all packets are through; Ctrl-C ends it and keeps what was done.
@@ -420,7 +421,7 @@ fn drained(folder: &Path, logs: Vec<Log>) -> pinion_app::Result<Drain> {
 }
 
 /// Ends the file of what units held, if there is one.
-fn ended(queues: Option<&History>) -> pinion_app::Result<Option<stream::Done>> {
+fn ended(queues: Option<&History>) -> pinion_app::Result<Option<written::Done>> {
     queues.map_or(Ok(None), History::finish)
 }
 

@@ -11,9 +11,9 @@ use crate::flows::flows;
 use crate::messages::{Log, NodeFrame};
 use crate::queues::History;
 use crate::result::Told;
-use crate::stream;
 use crate::table::Table;
 use crate::watch::Watch;
+use crate::written;
 
 /// What a run leaves for Python.
 pub struct Done {
@@ -32,7 +32,7 @@ pub struct Done {
     /// What units held over time.
     pub queues: Option<History>,
     /// Tables that went to files, by their names.
-    pub files: Vec<stream::Done>,
+    pub files: Vec<written::Done>,
 }
 
 /// What the table of packets is made of.

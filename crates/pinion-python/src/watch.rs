@@ -11,7 +11,8 @@ use pyo3::prelude::*;
 
 use crate::messages::NodeFrame;
 use crate::progress::Heard;
-use crate::stream::{Done, Stream, Written};
+use crate::stream::Stream;
+use crate::written::{Done, Written};
 
 /// Keeps what a run says.
 #[derive(Default)]
