@@ -33,6 +33,7 @@ mod errors;
 mod expect;
 mod figure;
 mod flows;
+mod frames;
 mod gather;
 mod html;
 mod machine;

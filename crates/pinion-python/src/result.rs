@@ -6,12 +6,12 @@ use std::path::PathBuf;
 
 use pinion_observe::report::Report;
 use pinion_python_guard::guarded;
-use pinion_sim::Time;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use serde_json::Value;
 
 use crate::again::{Origin, made_by};
+use crate::frames::{Departed, Frames};
 use crate::html;
 use crate::table::Table;
 
@@ -44,7 +44,7 @@ pub struct Result {
     is_as_expected: bool,
     output: String,
     notices: Vec<String>,
-    frames: Vec<(Time, Py<PyBytes>)>,
+    frames: Departed,
     unmatched: Vec<Py<PyBytes>>,
     packets: Py<Table>,
     handlers: Option<Py<Table>>,
@@ -102,7 +102,7 @@ pub struct Kept {
     /// What the command says on standard error.
     pub notices: Vec<String>,
     /// Frames that left, with their times.
-    pub departed: Vec<(Time, Vec<u8>)>,
+    pub departed: Frames,
     /// Frames that no context matched.
     pub unmatched: Vec<Vec<u8>>,
     /// The packets, or a node's frames.
@@ -141,7 +141,7 @@ impl Result {
             is_as_expected: told.is_as_expected,
             output: kept.output,
             notices: kept.notices,
-            frames: kept.departed.iter().map(|(time, frame)| (*time, bytes(frame))).collect(),
+            frames: kept.departed.into(),
             unmatched: kept.unmatched.iter().map(|frame| bytes(frame)).collect(),
             packets: one(kept.packets, ".packets")?,
             handlers: table(kept.handlers, ".handlers")?,
@@ -197,13 +197,13 @@ impl Result {
     /// The frames that left, in the order in which they did.
     #[getter]
     fn frames<'py>(&self, py: Python<'py>) -> Vec<Bound<'py, PyBytes>> {
-        self.frames.iter().map(|(_, frame)| frame.bind(py).clone()).collect()
+        self.frames.bytes(py)
     }
 
     /// When each of the frames left, in nanoseconds of simulated time.
     #[getter]
     fn frame_times_ns(&self) -> Vec<f64> {
-        self.frames.iter().map(|(time, _)| time.ns()).collect()
+        self.frames.times_ns()
     }
 
     /// The frames that no context matched, which go to the host.

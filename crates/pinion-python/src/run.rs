@@ -30,6 +30,7 @@ use crate::again::Origin;
 use crate::app::{App, Kind};
 use crate::asked::Asked;
 use crate::drain::{Drain, Windows};
+use crate::frames::Frames;
 use crate::gather::Flows;
 use crate::machine::overrides;
 use crate::messages::Log;
@@ -225,7 +226,7 @@ impl Asked {
             ending: finished.summary.ending.clone(),
             rows: Rows::Packets(app.context_names()),
             host_memory: self.host_memory.iter().map(memory).collect::<pinion_app::Result<_>>()?,
-            departed: Vec::new(),
+            departed: Frames::default(),
             messages: Vec::new(),
             queues,
             files,
@@ -407,7 +408,7 @@ impl Asked {
             ending: summary.ending,
             rows: Rows::Frames(Vec::new()),
             host_memory: Vec::new(),
-            departed: Vec::new(),
+            departed: Frames::default(),
             messages,
             queues,
             files,

@@ -2,12 +2,12 @@
 
 use pinion_observe::report::Ending;
 use pinion_run::cluster::{NodeTracer, Plan, Target};
-use pinion_sim::Time;
 use pinion_sim::probe::Both;
 use pinion_spin::{HandlerRecord, PacketRecord};
 use pyo3::prelude::*;
 
 use crate::flows::flows;
+use crate::frames::Frames;
 use crate::messages::{Log, NodeFrame};
 use crate::queues::History;
 use crate::result::Told;
@@ -26,7 +26,7 @@ pub struct Done {
     /// Contexts' host memory, by name.
     pub host_memory: Vec<(String, Vec<u8>)>,
     /// Frames that left a node.
-    pub departed: Vec<(Time, Vec<u8>)>,
+    pub departed: Frames,
     /// Who heard of nodes' messages.
     pub messages: Vec<Log>,
     /// What units held over time.

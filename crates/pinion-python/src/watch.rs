@@ -9,6 +9,7 @@ use pinion_sim::{Clock, Time};
 use pinion_spin::{HandlerRecord, PacketRecord};
 use pyo3::prelude::*;
 
+use crate::frames::Frames;
 use crate::messages::NodeFrame;
 use crate::progress::Heard;
 use crate::stream::Stream;
@@ -26,7 +27,7 @@ pub struct Watch {
     /// What the command says on standard error.
     pub notices: Vec<String>,
     /// Frames that left, with the times at which they did.
-    pub departed: Vec<(Time, Vec<u8>)>,
+    pub departed: Frames,
     /// Frames that no context matched.
     pub unmatched: Vec<Vec<u8>>,
     /// Packets that are through.
@@ -56,7 +57,7 @@ impl Sink for Watch {
 
     fn departed(&mut self, time: Time, frame: &[u8]) {
         if self.keeps {
-            self.departed.push((time, frame.to_vec()));
+            self.departed.push(time, frame);
         }
     }
 
@@ -109,13 +110,13 @@ pub struct Pins {
     /// Frames in both directions.
     pub frames: Vec<NodeFrame>,
     /// Frames that left, with the times of their first flits.
-    pub departed: Vec<(Time, Vec<u8>)>,
+    pub departed: Frames,
 }
 
 impl Pins {
     /// Hears a node with this clock, and keeps what it hears if it is to.
     pub fn new(clock: Clock, keeps: bool, written: Option<Written<NodeFrame>>) -> Self {
-        Self { clock, keeps, written, error: None, frames: Vec::new(), departed: Vec::new() }
+        Self { clock, keeps, written, error: None, frames: Vec::new(), departed: Frames::default() }
     }
 
     /// Ends the file, if frames go to one.
@@ -143,7 +144,7 @@ impl Pins {
         }
         self.frames.push(row);
         if !is_in {
-            self.departed.push((time, frame.to_vec()));
+            self.departed.push(time, frame);
         }
     }
 }
