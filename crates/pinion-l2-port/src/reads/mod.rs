@@ -174,8 +174,10 @@ impl ReadPort {
         let mut cycle = burst.ready.max(free_at);
         (burst.start, burst.end) = (cycle, cycle + burst.beats);
         let Some(bank) = burst.bank else { return };
+        // Many that come later may be known already.
+        let begun = self.writes.partition_point(|write| write.from < burst.end);
         let mut lately =
-            self.writes.iter().rev().take_while(|write| write.from + write.beats > cycle);
+            self.writes.range(..begun).rev().take_while(|write| write.from + write.beats > cycle);
         if !lately.any(|write| self.meets(burst, bank, write)) {
             return; // nearly always
         }
@@ -216,6 +218,10 @@ impl ReadPort {
         {
             self.writes.pop_front();
         }
+        debug_assert!(
+            self.writes.back().is_none_or(|last| last.from <= from),
+            "one after the other"
+        );
         let write = Write { from, beats, bank: self.bank(address) };
         self.writes.push_back(write);
         if self.seen.max(now) <= self.flows_until {
