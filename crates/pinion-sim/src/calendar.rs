@@ -17,25 +17,29 @@ const SLOTS: u64 = 64;
 /// Places among equals.
 pub const PLACES: u64 = 16;
 
-/// Words of a cycle: a bit for each core at each place.
+/// Most words of a cycle: a bit for each core at each place.
 const WORDS: usize = CORES * PLACES as usize / 64;
-
-/// Places of a word.
-const PLACES_EACH: usize = 64 / CORES;
 
 /// Holds the cycles in which cores are due.
 #[derive(Clone, Debug)]
 pub struct Calendar {
-    /// By cycle, modulo their number: the bit [`at`] which each core is that is due.
+    /// By cycle, modulo their number: the bit [`Self::at`] which each core is that is due. The fewer cores
+    /// there are, the fewer words have to be looked at.
     due: [[u64; WORDS]; SLOTS as usize],
-    /// Bit per slot: somebody is due.
+    /// Bit per cycle from `base` on: somebody is due.
     occupied: u64,
+    /// Bits of a place, a power of two: as many as there are cores, or some more.
+    each: usize,
+    /// The bits of a core's number.
+    cores: u32,
+    /// The last word of a cycle.
+    last_word: u32,
     /// No core is due before this cycle; slots are for it and those that follow.
     base: u64,
     /// Bit per core: it is due beyond the slots.
     later: u16,
-    /// The first cycle of those, [`NEVER`] if there are none.
-    later_from: u64,
+    /// Cycle from which the first of those has a slot; it may be too early.
+    bring_in_at: u64,
     /// By core that is due beyond the slots: its cycle and its place.
     aside: [(u64, u64); CORES],
 }
@@ -47,19 +51,22 @@ pub struct Turns {
     /// The word under way, and who is left of it.
     word: u32,
     due: u64,
-    /// Bit per word that follows: somebody is due.
-    rest: u32,
 }
 
 impl Calendar {
-    /// Makes an empty calendar.
-    pub const fn new() -> Self {
+    /// Makes an empty calendar of so many cores.
+    pub const fn new(cores: usize) -> Self {
+        assert!(cores <= CORES);
+        let each = cores.next_power_of_two();
         Self {
             due: [[0; WORDS]; SLOTS as usize],
             occupied: 0,
+            each,
+            cores: each as u32 - 1,
+            last_word: ((PLACES as usize * each - 1) / 64) as u32,
             base: 0,
             later: 0,
-            later_from: NEVER,
+            bring_in_at: NEVER,
             aside: [(NEVER, 0); CORES],
         }
     }
@@ -67,9 +74,10 @@ impl Calendar {
     /// Puts a core in, which is not there, to be served at `time`; `place` decides among equals.
     #[inline(always)]
     pub fn enter(&mut self, core: usize, time: u64, place: u64) {
-        if time.wrapping_sub(self.base) < SLOTS {
+        let ahead = time.wrapping_sub(self.base);
+        if ahead < SLOTS {
             self.set((time % SLOTS) as usize, core, place);
-            self.occupied |= 1 << (time % SLOTS);
+            self.occupied |= 1 << ahead;
         } else {
             self.enter_elsewhere(core, time, place);
         }
@@ -77,7 +85,7 @@ impl Calendar {
 
     #[inline(always)]
     fn set(&mut self, slot: usize, core: usize, place: u64) {
-        let (word, bit) = at(core, place);
+        let (word, bit) = self.at(core, place);
         self.due[slot][word] |= 1 << bit;
     }
 
@@ -90,12 +98,12 @@ impl Calendar {
             for slot in 0..SLOTS {
                 let time = self.base + slot.wrapping_sub(self.base) % SLOTS;
                 let due = std::mem::take(&mut self.due[slot as usize]);
-                for (place, core) in
-                    (0..PLACES).flat_map(|place| (0..CORES).map(move |core| (place, core)))
-                {
-                    let (word, bit) = at(core, place);
-                    if due[word] >> bit & 1 == 1 {
-                        self.put_aside(core, time, place);
+                for (word, mut due) in due.into_iter().enumerate() {
+                    while due != 0 {
+                        let bit = (word as u32) << 6 | due.trailing_zeros();
+                        due &= due - 1;
+                        let core = (bit & self.cores) as usize;
+                        self.put_aside(core, time, u64::from(bit) / self.each as u64);
                     }
                 }
             }
@@ -107,14 +115,14 @@ impl Calendar {
     fn put_aside(&mut self, core: usize, time: u64, place: u64) {
         self.later |= 1 << core;
         self.aside[core % CORES] = (time, place);
-        self.later_from = self.later_from.min(time);
+        self.bring_in_at = self.bring_in_at.min(time.saturating_sub(SLOTS - 1));
     }
 
     /// Brings those into the slots that are not beyond them any more.
     #[cold]
     fn bring_in(&mut self) {
         let later = std::mem::take(&mut self.later);
-        self.later_from = NEVER;
+        self.bring_in_at = NEVER;
         for core in (0..CORES).filter(|core| later >> core & 1 == 1) {
             let (time, place) = self.aside[core];
             if time - self.base < SLOTS {
@@ -127,13 +135,15 @@ impl Calendar {
 
     /// Takes a core out.
     pub fn leave(&mut self, core: usize) {
-        self.later &= !(1 << core); // that `later_from` may be too early does no harm
-        for slot in 0..SLOTS as usize {
-            for (word, bit) in (0..PLACES).map(|place| at(core, place)) {
+        self.later &= !(1 << core);
+        for ahead in 0..SLOTS {
+            let slot = ((self.base + ahead) % SLOTS) as usize;
+            for place in 0..PLACES {
+                let (word, bit) = self.at(core, place);
                 self.due[slot][word] &= !(1 << bit);
             }
             let is_empty = self.due[slot] == [0; WORDS];
-            self.occupied = self.occupied & !(1 << slot) | u64::from(!is_empty) << slot;
+            self.occupied = self.occupied & !(1 << ahead) | u64::from(!is_empty) << ahead;
         }
     }
 
@@ -141,8 +151,7 @@ impl Calendar {
     #[inline]
     pub fn next_time(&self) -> u64 {
         if self.occupied != 0 {
-            let ahead = self.occupied.rotate_right((self.base % SLOTS) as u32).trailing_zeros();
-            return self.base + u64::from(ahead);
+            return self.base + u64::from(self.occupied.trailing_zeros());
         }
         let later = (0..CORES).filter(|core| self.later >> core & 1 == 1);
         later.map(|core| self.aside[core].0).min().unwrap_or(NEVER)
@@ -151,36 +160,44 @@ impl Calendar {
     /// Begins a cycle, which is the next one: those who are due take turns.
     #[inline(always)]
     pub fn begin(&mut self, time: u64) -> Turns {
+        // Nobody is due before: where it lies beyond the slots, all of them are empty.
+        self.occupied = self.occupied.wrapping_shr((time - self.base) as u32);
         self.base = time;
-        if self.later_from.saturating_sub(time) < SLOTS {
+        if time >= self.bring_in_at {
             self.bring_in();
         }
-        self.occupied &= !(1 << (time % SLOTS));
+        self.occupied &= !1;
         self.turns(time % SLOTS)
     }
 
     /// Gives the turns of those who are due in a slot.
     #[inline(always)]
-    fn turns(&self, slot: u64) -> Turns {
-        let words = &self.due[(slot % SLOTS) as usize];
-        let bit = |word: usize| u32::from(words[word] != 0) << word;
-        Turns { slot, word: 0, due: 0, rest: bit(0) | bit(1) | bit(2) | bit(3) }
+    fn turns(&mut self, slot: u64) -> Turns {
+        Turns { slot, word: 0, due: self.take(slot, 0) }
     }
 
     /// Takes the core out whose turn it is.
     #[inline(always)]
     pub fn turn(&mut self, turns: &mut Turns) -> Option<usize> {
-        if turns.due == 0 {
-            if turns.rest == 0 {
+        loop {
+            if turns.due != 0 {
+                let bit = turns.due.trailing_zeros();
+                turns.due &= turns.due - 1;
+                return Some((bit & self.cores) as usize);
+            }
+            if turns.word == self.last_word {
                 return None;
             }
-            turns.word = turns.rest.trailing_zeros();
-            turns.rest &= turns.rest - 1;
+            turns.word += 1;
             turns.due = self.take(turns.slot, turns.word);
         }
-        let bit = turns.due.trailing_zeros();
-        turns.due &= turns.due - 1;
-        Some(bit as usize % CORES)
+    }
+
+    /// Gives the word of a core at a place, and its bit there.
+    #[inline(always)]
+    const fn at(&self, core: usize, place: u64) -> (usize, u32) {
+        let bit = place as usize * self.each + core;
+        (bit >> 6 & (WORDS - 1), bit as u32 & 63)
     }
 
     /// Takes a word of a slot out.
@@ -203,20 +220,7 @@ impl Calendar {
     pub fn put_back(&mut self, turns: Turns) {
         let due = &mut self.due[(turns.slot % SLOTS) as usize];
         due[turns.word as usize % WORDS] |= turns.due;
-        self.occupied |= u64::from(*due != [0; WORDS]) << (turns.slot % SLOTS);
-    }
-}
-
-/// Gives the word of a core at a place, and its bit there.
-#[inline(always)]
-fn at(core: usize, place: u64) -> (usize, usize) {
-    let place = place as usize;
-    (place / PLACES_EACH % WORDS, place % PLACES_EACH * CORES + core)
-}
-
-impl Default for Calendar {
-    fn default() -> Self {
-        Self::new()
+        self.occupied |= u64::from(*due != [0; WORDS]);
     }
 }
 
@@ -241,7 +245,7 @@ mod tests {
 
     #[test]
     fn serves_the_first_of_those_who_are_due() {
-        let mut calendar = Calendar::new();
+        let mut calendar = Calendar::new(CORES);
         assert_eq!(calendar.next_time(), NEVER);
         for (core, time, order) in [(3, 7, 0), (2, 5, 1), (15, 5, 0), (1, 5, 2), (0, 9, 15)] {
             calendar.enter(core, time, order);
@@ -252,7 +256,7 @@ mod tests {
     #[test]
     fn orders_sixteen_cores_by_place_then_number() {
         let place = |core: usize| (core * 7 % 16 / 2) as u64;
-        let mut calendar = Calendar::new();
+        let mut calendar = Calendar::new(CORES);
         (0..16).for_each(|core| calendar.enter(core, 3, place(core)));
         let mut expected: Vec<usize> = (0..16).collect();
         expected.sort_by_key(|&core| (place(core), core));
@@ -262,7 +266,7 @@ mod tests {
 
     #[test]
     fn places_may_change_while_their_cycle_lasts() {
-        let mut calendar = Calendar::new();
+        let mut calendar = Calendar::new(CORES);
         (0..4).for_each(|core| calendar.enter(core, 8, core as u64));
         let mut turns = calendar.begin(8);
         assert_eq!(calendar.turn(&mut turns), Some(0));
@@ -275,7 +279,7 @@ mod tests {
 
     #[test]
     fn keeps_what_lies_far_ahead_or_before() {
-        let mut calendar = Calendar::new();
+        let mut calendar = Calendar::new(CORES);
         for (core, time) in [(0, 1_000_000), (1, 63), (2, 64), (3, 65), (4, 1_000_000), (5, 127)] {
             calendar.enter(core, time, 0);
         }
@@ -290,14 +294,18 @@ mod tests {
     /// Cores come and go at random, as in a lane; a sorted list says who is next.
     #[test]
     fn agrees_with_a_sorted_list() {
+        [1, 2, 5, 8, CORES].into_iter().for_each(agrees_with_a_sorted_list_of);
+    }
+
+    fn agrees_with_a_sorted_list_of(cores: usize) {
         let mut seed = 7_u64;
         let mut random = move |below: u64| {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             (seed >> 33) % below
         };
-        let mut calendar = Calendar::new();
+        let mut calendar = Calendar::new(cores);
         let mut list: Vec<(u64, u64, usize)> = Vec::new();
-        for core in 0..CORES {
+        for core in 0..cores {
             let (time, place) = (random(9), random(PLACES));
             calendar.enter(core, time, place);
             list.push((time, place, core));

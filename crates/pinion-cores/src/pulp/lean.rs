@@ -7,12 +7,13 @@
 //! a jump may go to any half word, and without Xpulp.
 
 use pinion_isa::{Class, Extensions};
-use pinion_translate::Counts;
+use pinion_translate::{Counts, Left};
 
 use super::code::{Code, Kind, MicroOp, waits_for};
 use super::costs::Costs;
 use super::prefetch_buffer::Reach;
 use super::run_ahead::{RUN_AHEAD_CYCLES, Unwatched, run_ahead_until};
+use super::translated::Placed;
 use super::{Core, NO_REGISTER, Stalls};
 use crate::port::{Destinations, HeldLines, Stop};
 
@@ -35,6 +36,13 @@ impl Start {
     /// Nothing is known yet.
     pub const NONE: Self =
         Self { place: 0, loaded: NO_REGISTER, stalls: 0, waited: false, response: 0 };
+
+    /// Goes on behind an access that has just been executed, at a place, and did not wait.
+    #[inline(always)]
+    pub fn behind(access: &MicroOp, place: u32, response: u64) -> Self {
+        let (place, stalls) = (place + u32::from(access.step), access.flags.stalls_next());
+        Self { place, loaded: access.loaded, stalls, waited: false, response }
+    }
 
     /// Takes it from a core whose state is whole; the core does not remember what it loaded any more.
     #[inline(always)]
@@ -97,8 +105,8 @@ pub fn run_to_near<P: HeldLines + Destinations + Copy>(
 ) -> Option<(u32, u32)> {
     debug_assert!(code.extensions().has(Extensions::C) && !costs.xpulp);
     let base = code.base();
-    let mut now = *time + start.response;
-    let yields_at = now + RUN_AHEAD_CYCLES;
+    let begun = *time + start.response;
+    let mut now = begun;
     let mut place = start.place;
     let mut reach = core.buffer.reach(&port, base);
     if !reach.contains(place) {
@@ -111,14 +119,28 @@ pub fn run_to_near<P: HeldLines + Destinations + Copy>(
         };
         reach = entered;
     }
-    let stall = start.stalls * costs.load_use;
-    now += stall;
-    core.stalls.load_use += start.response + stall;
+    if start.stalls + start.response != 0 {
+        now += start.stalls * costs.load_use;
+        core.stalls.load_use += now - *time;
+    }
     // When the next instruction could leave after the last one of which the core remembers when that
     // left; what comes behind leaves a cycle after the other.
     let mut passed = now;
     let mut retired = 0;
     let mut ops = within(micro, reach);
+    // Accesses often follow each other.
+    if let Some(one) = ops.get(place as usize)
+        && one.kind.accesses()
+    {
+        let address = one.rs1.of(&core.hart.x).wrapping_add(one.imm);
+        if port.is_near(address) {
+            (core.left, core.jumped, core.waited) = (now, false, start.waited);
+            core.hart.pc = base.wrapping_add(place << 1);
+            core.buffer.note(core.hart.pc);
+            *time = now;
+            return Some((address, place));
+        }
+    }
     let end = 'run: loop {
         // A run: all that only computes, and what ends it. Its cycles are counted beforehand.
         let Some(mut one) = ops.get(place as usize) else {
@@ -137,22 +159,18 @@ pub fn run_to_near<P: HeldLines + Destinations + Copy>(
             && placed.lies_within(reach)
             && !(start.waited && retired == 0)
         {
-            let mut counts = Counts::default();
-            let left = placed.block.execute(&mut core.hart.x, now, yields_at, &mut counts);
-            core.stalls.branch += counts.branch;
-            core.stalls.arithmetic += counts.arithmetic;
-            core.stalls.fetch += counts.fetch;
+            let left = execute(core, placed, now, begun + RUN_AHEAD_CYCLES);
+            retired += 1; // the others are counted
             (now, place) = (left.now, left.place());
-            retired += counts.retired;
             if left.at_access() {
                 let Some(access) = ops.get(place as usize) else { break 'run End::Shared };
                 let address = access.rs1.of(&core.hart.x).wrapping_add(access.imm);
-                (core.left, core.jumped, passed) = (now, false, now);
                 if !port.is_near(address) {
+                    (core.left, core.jumped, passed) = (now, false, now);
                     break 'run End::Far(address);
                 }
                 core.hart.instret += retired;
-                core.waited = false;
+                (core.left, core.jumped, core.waited) = (now, false, false);
                 core.hart.pc = base.wrapping_add(place << 1);
                 core.buffer.note(core.hart.pc);
                 *time = now;
@@ -199,11 +217,12 @@ pub fn run_to_near<P: HeldLines + Destinations + Copy>(
                 | Kind::AmoMinu
                 | Kind::AmoMaxu => {
                     let address = a.wrapping_add(one.imm); // atomics have no offset
-                    (core.left, core.jumped, passed) = (now, false, now);
                     if !port.is_near(address) {
+                        (core.left, core.jumped, passed) = (now, false, now);
                         break 'run End::Far(address);
                     }
                     core.hart.instret += retired;
+                    (core.left, core.jumped) = (now, false);
                     core.waited = start.waited & (retired == 0);
                     core.hart.pc = base.wrapping_add(place << 1);
                     core.buffer.note(core.hart.pc);
@@ -228,7 +247,7 @@ pub fn run_to_near<P: HeldLines + Destinations + Copy>(
                     let pc = base.wrapping_add(place << 1);
                     now += 1 + bubbles + second_line(costs, code, &mut core.stalls, pc);
                     passed = now;
-                    if now >= yields_at {
+                    if now >= begun + RUN_AHEAD_CYCLES {
                         core.buffer.note(base.wrapping_add(last << 1));
                         break 'run End::Shared;
                     }
@@ -306,7 +325,7 @@ pub fn run_to_near<P: HeldLines + Destinations + Copy>(
         let pc = base.wrapping_add(place << 1);
         now += costs.branch_taken + second_line(costs, code, &mut core.stalls, pc);
         passed = now;
-        if now >= yields_at {
+        if now >= begun + RUN_AHEAD_CYCLES {
             core.buffer.note(base.wrapping_add(last << 1));
             break 'run End::Shared;
         }
@@ -319,27 +338,58 @@ pub fn run_to_near<P: HeldLines + Destinations + Copy>(
         (core.left, core.jumped) = (now - 1, false);
     }
     core.waited = start.waited && retired == 0;
-    core.hart.pc = base.wrapping_add(place << 1);
     core.hart.instret += retired;
-    *time = now;
-    *stop = match end {
+    if retired == 0 && start.stalls == 0 && matches!(end, End::Other) {
+        core.loaded = start.loaded; // what comes may not even be an instruction
+    }
+    let (at, limit) = ((place, now, reach.contains(place)), begun + RUN_AHEAD_CYCLES);
+    (*stop, *time) = stop_at(core, port, costs, code, at, end, limit);
+    None
+}
+
+/// Executes a block, and counts all of its instructions but the last; says how it was left.
+#[cold]
+#[inline(never)]
+fn execute(core: &mut Core, placed: &Placed, now: u64, yields_at: u64) -> Left {
+    let mut counts = Counts::default();
+    let left = placed.block.execute(&mut core.hart.x, now, yields_at, &mut counts);
+    core.stalls.branch += counts.branch;
+    core.stalls.arithmetic += counts.arithmetic;
+    core.stalls.fetch += counts.fetch;
+    debug_assert!(counts.retired > 0, "no block begins with an access");
+    core.hart.instret += counts.retired - 1;
+    left
+}
+
+/// Leaves a core whole at a place, to which it comes at a time and which may be within reach, where something
+/// ends its way through the loop; says why it stops, and when.
+#[cold]
+#[inline(never)]
+fn stop_at<P: HeldLines + Destinations + Copy>(
+    core: &mut Core,
+    port: P,
+    costs: &Costs,
+    code: &Code,
+    (place, mut time, is_within): (u32, u64, bool),
+    end: End,
+    limit: u64,
+) -> (Stop, u64) {
+    core.hart.pc = code.base().wrapping_add(place << 1);
+    let stop = match end {
         End::Shared => Stop::Shared,
         End::Far(address) => {
             core.buffer.note(core.hart.pc);
             far(code, port, place, address)
         }
         End::Other => {
-            if retired == 0 && start.stalls == 0 {
-                core.loaded = start.loaded; // what comes may not even be an instruction
-            }
-            if reach.contains(place) {
+            if is_within {
                 core.buffer.note(core.hart.pc);
             }
-            let limit = yields_at;
+            let time = &mut time;
             run_ahead_until::<false, _, _>(core, &port, costs, code, time, limit, &mut Unwatched)
         }
     };
-    None
+    (stop, time)
 }
 
 /// Gives the micro-operations up to the end of a reach.

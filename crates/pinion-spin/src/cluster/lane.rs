@@ -43,10 +43,10 @@ pub struct Due {
 pub const HELD: u32 = 1 << 31;
 
 impl Lane {
-    /// Makes an empty lane.
-    pub fn new() -> Self {
+    /// Makes an empty lane of so many cores.
+    pub fn new(cores: u32) -> Self {
         Self {
-            calendar: Calendar::new(),
+            calendar: Calendar::new(cores as usize),
             due: [Due::default(); CORES],
             heads: 0,
             free_at: [0; CORES],
@@ -201,7 +201,7 @@ mod tests {
         let (machine, mut random) = (machine(), Xorshift32::new(11));
         let mut cores: Vec<Core> = (0..EACH).map(|i| Core::new(&machine, 0, i as u32)).collect();
         let mut banks = L1Banks::new(&machine);
-        let mut lane = Lane::new();
+        let mut lane = Lane::new(EACH as u32);
         let mut atomics = [false; EACH];
         let mut served = Vec::new();
         for (core, atomic) in atomics.iter_mut().enumerate() {

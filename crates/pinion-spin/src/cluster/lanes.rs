@@ -10,11 +10,11 @@ use pinion_cores::pulp::Costs;
 use pinion_cores::pulp::code::Code;
 use pinion_cores::pulp::lean::{Start, run_lean, run_to_near};
 use pinion_cores::pulp::run_ahead::{RUN_AHEAD_CYCLES, Stop, Unwatched, run_ahead};
-use pinion_sim::calendar::{CORES, NEVER};
+use pinion_sim::calendar::{CORES, NEVER, Turns};
 
 use super::Clusters;
-use super::lane::HELD;
-use super::own_l1::OwnL1;
+use super::lane::{HELD, Lane};
+use super::own_l1::{OwnL1, touch_word};
 use super::tcdm_interconnect::MOST_BANKS;
 use crate::cluster::hpu::port::Port;
 use crate::cluster::hpu::trace::{Before, Executed, Traced};
@@ -79,7 +79,7 @@ impl Clusters {
                 let stopped = self.run_lane_until::<true, true>(shared, cluster, end);
                 self.tell_executed(shared, listener);
                 stopped
-            } else if self.costs.xpulp {
+            } else if self.costs.xpulp || self.reservations {
                 self.run_lane_until::<false, true>(shared, cluster, end)
             } else {
                 self.run_lane_until::<false, false>(shared, cluster, end)
@@ -107,13 +107,12 @@ impl Clusters {
         let lane = &mut self.lanes[cluster];
         let each = self.cores_each as usize;
         let cores = &mut self.cores[cluster * each..(cluster + 1) * each];
-        let alias = shared.machine.l1.alias;
+        let (base, alias) = (cores[0].l1_base, shared.machine.l1.alias);
         let bytes = shared.memories.l1_mut(cluster);
-        let (l1_base, near) = (cores[0].l1_base, self.near);
-        let mut l1 = OwnL1 { bytes, banks: &mut units.banks, base: l1_base, alias };
-        let (costs, code) = (&self.costs, &self.program);
-        let program = (code, code.micro());
-        let (response, reservations) = (costs.response, self.reservations);
+        let banks = &mut *units.banks;
+        let port = Port { cache: &units.cache, near: self.near, l1_base: base };
+        let (costs, code, executed) = (&self.costs, &self.program, &mut self.executed);
+        let (program, micro) = ((code, code.micro()), code.micro());
         loop {
             let now = lane.calendar.next_time();
             if now >= bound {
@@ -122,62 +121,38 @@ impl Clusters {
             }
             let mut turns = lane.calendar.begin(now);
             while let Some(index) = lane.calendar.turn(&mut turns) {
-                if reservations {
-                    turns = lane.spread(turns, index);
-                    lane.calendar.put_back(turns);
-                    return Some((index, Stop::Shared, now)); // others' reservations may break
-                }
                 let due = lane.due[index % CORES];
-                let access = (due.address, due.place, usize::from(due.bank) % MOST_BANKS);
-                let bank = &l1.banks.banks[access.2];
-                if bank.free_at > now {
-                    lane.hold(index, now, l1.banks, cores);
-                    continue;
-                }
-                if bank.served as u32 != due.served && lane.turn_later(&mut turns, index, bank) {
-                    continue;
-                }
-                let Some(core) = cores.get_mut(index) else { continue };
-                let instruction = if TRACED { code.at(access.1 & !HELD) } else { None };
-                let before = instruction.map(|instruction| Before::new(&core.model, instruction));
-                let found = if TRACED { l1.found(access.0) } else { 0 };
-                let mut start = Start::NONE;
-                let mut time = match l1.access::<XPULP>(core, program, now, access, &mut start) {
-                    Ok(next) => next,
-                    Err(stop) => {
-                        turns = lane.spread(turns, index);
+                let bank = &mut banks.banks[usize::from(due.bank) % MOST_BANKS];
+                // Nothing is in the way of nearly all accesses. One that has waited has another place.
+                if !TRACED
+                    && !XPULP
+                    && bank.free_at <= now
+                    && bank.served as u32 == due.served
+                    && let Some(one) = micro.get(due.place as usize)
+                    && let Some(core) = cores.get_mut(index)
+                    && banks.rules.goes_first(now, due.address)
+                    && touch_word(bytes, base, core, one, due.address)
+                {
+                    banks.rules.serve_first(bank, now, one.flags.is_atomic());
+                    let start = Start::behind(one, due.place, costs.response);
+                    let (core, mut time, mut stop) = (&mut core.model, now + 1, Stop::Shared);
+                    let next = run_to_near(core, port, costs, program, start, &mut time, &mut stop);
+                    let Some(next) = next else {
                         lane.calendar.put_back(turns);
-                        return Some((index, stop, now));
-                    }
-                };
-                if access.1 & HELD != 0 {
-                    lane.served(index, now, l1.banks, cores);
+                        return Some((index, stop, time));
+                    };
+                    lane.enter(index, time, next, banks);
+                    continue;
                 }
-                let Some(core) = cores.get_mut(index) else { continue };
-                if let Some(before) = before {
-                    self.executed.push(before.accessed(core, time - 1, access.0, found));
+                let l1 = OwnL1 { bytes, banks, base, alias };
+                let reservations = self.reservations;
+                let mut turn = Turn { lane, cores, l1, port, costs, code, executed, reservations };
+                let (left, stopped) = turn.serve::<TRACED, XPULP>(turns, index, now);
+                if stopped.is_some() {
+                    lane.calendar.put_back(left);
+                    return stopped;
                 }
-                let port = Port { cache: &units.cache, near, l1_base };
-                let mut stop = Stop::Shared;
-                let next = if !TRACED && !XPULP {
-                    start.response = response;
-                    run_to_near(&mut core.model, port, costs, program, start, &mut time, &mut stop)
-                } else {
-                    core.model.stalls.load_use += response;
-                    time += response;
-                    let executed = &mut self.executed;
-                    stop =
-                        go_on::<TRACED, XPULP>(core, port, costs, code, start, &mut time, executed);
-                    match stop {
-                        Stop::Near(address) => Some((address, code.place(core.model.hart.pc))),
-                        _ => None,
-                    }
-                };
-                let Some(next) = next else {
-                    lane.calendar.put_back(turns);
-                    return Some((index, stop, time));
-                };
-                lane.enter(index, time, next, l1.banks);
+                turns = left;
             }
         }
     }
@@ -301,6 +276,76 @@ impl Clusters {
             stop = self.go_ahead(shared, id, &mut time, listener);
         }
         self.resume(shared, id, time);
+    }
+}
+
+/// Joins what a core's turn in its lane touches.
+struct Turn<'a> {
+    lane: &'a mut Lane,
+    cores: &'a mut [Core],
+    l1: OwnL1<'a>,
+    port: Port<'a>,
+    costs: &'a Costs,
+    code: &'a Code,
+    executed: &'a mut Vec<Executed>,
+    /// Whether some core of the NIC holds a reservation.
+    reservations: bool,
+}
+
+impl Turn<'_> {
+    /// Serves a core in its turn, whatever its access is and meets, and lets it go on to the next one; gives
+    /// the turns that are left, and who does something else than touching its own L1, why it stopped, and
+    /// when, if it does.
+    #[cold]
+    #[inline(never)]
+    fn serve<const TRACED: bool, const XPULP: bool>(
+        &mut self,
+        mut turns: Turns,
+        index: usize,
+        now: u64,
+    ) -> (Turns, Option<(usize, Stop, u64)>) {
+        let Self { lane, cores, l1, port, costs, code, executed, reservations } = self;
+        if *reservations {
+            // Others' reservations may break.
+            return (lane.spread(turns, index), Some((index, Stop::Shared, now)));
+        }
+        let due = lane.due[index % CORES];
+        let access = (due.address, due.place, usize::from(due.bank) % MOST_BANKS);
+        let bank = &l1.banks.banks[access.2];
+        if bank.free_at > now {
+            lane.hold(index, now, l1.banks, cores);
+            return (turns, None);
+        }
+        if bank.served as u32 != due.served && lane.turn_later(&mut turns, index, bank) {
+            return (turns, None);
+        }
+        let Some(core) = cores.get_mut(index) else { return (turns, None) };
+        let instruction = if TRACED { code.at(access.1 & !HELD) } else { None };
+        let before = instruction.map(|instruction| Before::new(&core.model, instruction));
+        let found = if TRACED { l1.found(access.0) } else { 0 };
+        let (program, mut start) = ((*code, code.micro()), Start::NONE);
+        let mut time = match l1.access::<XPULP>(core, program, now, access, &mut start) {
+            Ok(next) => next,
+            Err(stop) => return (lane.spread(turns, index), Some((index, stop, now))),
+        };
+        if access.1 & HELD != 0 {
+            lane.served(index, now, l1.banks, cores);
+        }
+        let Some(core) = cores.get_mut(index) else { return (turns, None) };
+        if let Some(before) = before {
+            executed.push(before.accessed(core, time - 1, access.0, found));
+        }
+        if TRACED || XPULP {
+            core.model.stalls.load_use += costs.response;
+            time += costs.response;
+        } else {
+            start.response = costs.response;
+        }
+        let stop = go_on::<TRACED, XPULP>(core, *port, costs, code, start, &mut time, executed);
+        let Stop::Near(address) = stop else { return (turns, Some((index, stop, time))) };
+        let place = code.place(core.model.hart.pc);
+        lane.enter(index, time, (address, place), l1.banks);
+        (turns, None)
     }
 }
 

@@ -85,7 +85,7 @@ pub struct Cluster {
     /// Copies packets.
     pub dma: dma::ClusterDma,
     /// Serves the cores' accesses.
-    pub banks: tcdm_interconnect::L1Banks,
+    pub banks: Box<tcdm_interconnect::L1Banks>,
     /// Serves the cores' fetches.
     pub cache: InstructionCache,
     /// Lets cores sleep.
@@ -175,7 +175,7 @@ impl Clusters {
             cores: (0..machine.hpus())
                 .map(|core| Core::new(machine, core / cores, core % cores))
                 .collect(),
-            lanes: (0..clusters).map(|_| Lane::new()).collect(),
+            lanes: (0..clusters).map(|_| Lane::new(cores)).collect(),
             lane_next: vec![u64::MAX; clusters as usize],
             costs: Costs::new(
                 machine.core.pipeline(),
@@ -207,7 +207,7 @@ impl Clusters {
             *core = Core::new(machine, index as u32 / cores, index as u32 % cores);
             core.generation = generation;
         }
-        self.lanes = (0..clusters).map(|_| Lane::new()).collect();
+        self.lanes = (0..clusters).map(|_| Lane::new(cores)).collect();
         self.lane_next = vec![u64::MAX; clusters as usize];
         self.dma_ports = SharedPorts::new(machine);
         self.completions = CompletionArbiter::new(clusters);

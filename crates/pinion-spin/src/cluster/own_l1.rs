@@ -35,7 +35,6 @@ impl OwnL1<'_> {
     /// instruction after it, and what the core goes on with, or why it cannot. `place` is that of the
     /// instruction in the program, whose micro-operations are `micro`, [`HELD`] if it has waited, and
     /// `bank` numbers its bank.
-    #[inline(always)]
     pub fn access<const XPULP: bool>(
         &mut self,
         core: &mut Core,
@@ -45,17 +44,16 @@ impl OwnL1<'_> {
         start: &mut Start,
     ) -> Result<u64, Stop> {
         let (place, held) = (place & !HELD, place & HELD != 0);
-        let Some(one) = micro.get(place as usize).filter(|one| self.touch_word(core, one, address))
-        else {
+        let touch = |one: &&MicroOp| touch_word(self.bytes, self.base, core, one, address);
+        let Some(one) = micro.get(place as usize).filter(touch) else {
             let next = self.step_any::<XPULP>(core, code, now)?;
             *start = Start::of(&mut core.model, code);
             start.waited |= held;
             return Ok(next);
         };
-        let place = place + u32::from(one.step);
-        let stalls = one.flags.stalls_next();
-        *start = Start { place, loaded: one.loaded, stalls, waited: held, response: 0 };
-        if XPULP && core.model.loops_back(code, place) {
+        *start = Start::behind(one, place, 0);
+        start.waited = held;
+        if XPULP && core.model.loops_back(code, start.place) {
             start.place = code.place(core.model.hart.pc);
         }
         let bank = &mut self.banks.banks[bank % MOST_BANKS];
@@ -65,26 +63,6 @@ impl OwnL1<'_> {
             start.waited = true;
         }
         Ok(grant + 1)
-    }
-
-    /// Touches the word of a core's access to `address`, whose micro-operation is `one`, if it is
-    /// nothing but that; `false`: nothing is done.
-    #[inline(always)]
-    fn touch_word(&mut self, core: &mut Core, one: &MicroOp, address: u32) -> bool {
-        let hart = &mut core.model.hart;
-        let right = if one.flags.writes() { Right::Write } else { Right::Read };
-        let offset = address.wrapping_sub(self.base);
-        if (core.permissions.found(address, right) || hart.privilege != Privilege::User)
-            && offset & u32::from(one.alignment) == 0
-            && let Some(bytes) = self.bytes.get_mut(offset as usize..)
-            && let Some(word) = bytes.first_chunk_mut()
-            && let Some(value) = perform(one, word, one.rs2.of(&hart.x))
-        {
-            one.rd.set(&mut hart.x, value); // a store's rd is x0
-            hart.instret += 1;
-            return true;
-        }
-        false
     }
 
     /// Gives what an access of a core finds, for a trace.
@@ -146,19 +124,54 @@ impl OwnL1<'_> {
     }
 }
 
-/// Performs an access that lies in the word at the front of `bytes`; gives what its register gets.
-/// `None`: it is no access, and nothing is done.
+/// Touches the word of a core's access to `address`, whose micro-operation is `one`, in its own L1, which
+/// begins at `base`, if it is nothing but that; `false`: nothing is done.
 #[inline(always)]
-fn perform(one: &MicroOp, bytes: &mut [u8; 4], operand: u32) -> Option<u32> {
-    let word = u32::from_le_bytes(*bytes);
-    if one.kind.is_sum() {
-        // Cores take turns, so that nobody can foresee which of these comes: no choice, no jump.
-        let if_so = |flag: bool| u32::from(flag).wrapping_neg();
-        let sum =
-            (word & if_so(one.flags.keeps())).wrapping_add(operand & if_so(one.flags.writes()));
-        *bytes = sum.to_le_bytes();
-        return Some(word);
+pub fn touch_word(
+    bytes: &mut [u8],
+    base: u32,
+    core: &mut Core,
+    one: &MicroOp,
+    address: u32,
+) -> bool {
+    let hart = &mut core.model.hart;
+    let right = if one.flags.writes() { Right::Write } else { Right::Read };
+    let offset = address.wrapping_sub(base);
+    if (core.permissions.found(address, right) || hart.privilege != Privilege::User)
+        && offset & u32::from(one.alignment) == 0
+        && let Some(bytes) = bytes.get_mut(offset as usize..)
+        && let Some(word) = bytes.first_chunk_mut()
+    {
+        let operand = one.rs2.of(&hart.x);
+        let value = if one.kind.is_sum() {
+            add_up(one, word, operand)
+        } else {
+            let Some(value) = perform_other(one, word, operand) else { return false };
+            value
+        };
+        one.rd.set(&mut hart.x, value); // a store's rd is x0
+        hart.instret += 1;
+        return true;
     }
+    false
+}
+
+/// Performs an access that is a sum, of the word at the front of `bytes`; gives what its register gets.
+#[inline(always)]
+fn add_up(one: &MicroOp, bytes: &mut [u8; 4], operand: u32) -> u32 {
+    let word = u32::from_le_bytes(*bytes);
+    // Cores take turns, so that nobody can foresee which of these comes: no choice, no jump.
+    let if_so = |flag: bool| u32::from(flag).wrapping_neg();
+    let sum = (word & if_so(one.flags.keeps())).wrapping_add(operand & if_so(one.flags.writes()));
+    *bytes = sum.to_le_bytes();
+    word
+}
+
+/// Performs one that is no sum. `None`: it is no access, and nothing is done.
+#[cold]
+#[inline(never)]
+fn perform_other(one: &MicroOp, bytes: &mut [u8; 4], operand: u32) -> Option<u32> {
+    let word = u32::from_le_bytes(*bytes);
     let write = |bytes: &mut [u8; 4], value: u32| *bytes = value.to_le_bytes();
     Some(match one.kind {
         Kind::Lbu => word & 0xff,

@@ -17,7 +17,7 @@ pub const MOST_BANKS: usize = 1024;
 #[derive(Clone, Debug)]
 pub struct L1Banks {
     /// The banks, of which those that there are come first.
-    pub banks: Box<[Bank; MOST_BANKS]>,
+    pub banks: [Bank; MOST_BANKS],
     /// What they have in common.
     pub rules: BankRules,
 }
@@ -78,11 +78,24 @@ impl BankRules {
     #[inline(always)]
     pub fn serve_word(&self, bank: &mut Bank, now: u64, offset: u32, atomic: bool) -> u64 {
         let grant = if now < self.quiet_from { self.behind_dma(now, offset) } else { now };
-        bank.free_at = grant + self.hold_cycles[usize::from(atomic)];
-        bank.served += 1;
+        self.serve_first(bank, grant, atomic);
         grant
     }
 
+    /// Says whether an access that asks in cycle `now` goes before all DMA beats.
+    #[inline(always)]
+    pub fn goes_first(&self, now: u64, offset: u32) -> bool {
+        now >= self.quiet_from || self.behind_dma(now, offset) == now
+    }
+
+    /// Serves an access to one word in cycle `now`, whose bank is free and in whose way nobody is.
+    #[inline(always)]
+    pub fn serve_first(&self, bank: &mut Bank, now: u64, atomic: bool) {
+        bank.free_at = now + self.hold_cycles[usize::from(atomic)];
+        bank.served += 1;
+    }
+
+    #[cold]
     #[inline(never)]
     fn behind_dma(&self, mut grant: u64, offset: u32) -> u64 {
         for window in &self.windows {
@@ -102,7 +115,7 @@ impl BankRules {
 
 impl L1Banks {
     /// Makes idle banks.
-    pub fn new(machine: &Machine) -> Self {
+    pub fn new(machine: &Machine) -> Box<Self> {
         let rules = BankRules {
             mask: machine.l1.banks - 1,
             hold_cycles: [1, machine.l1.amo_cycles],
@@ -111,7 +124,7 @@ impl L1Banks {
             next_window: 0,
             quiet_from: 0,
         };
-        Self { banks: Box::new([Bank::default(); MOST_BANKS]), rules }
+        Box::new(Self { banks: [Bank::default(); MOST_BANKS], rules })
     }
 
     /// Gives the cycle at which an access that asks in cycle `now` is served.
