@@ -110,7 +110,7 @@ pub struct ReadPort {
     seen: u64,
     /// By side: the first that its owner has not forgotten.
     done: [ReadId; 2],
-    /// What is being written, of late.
+    /// What is being written, of late and in the order of its begin: much of it may come later.
     writes: VecDeque<Write>,
     banks: u64,
     bank_bytes: u32,
@@ -174,10 +174,8 @@ impl ReadPort {
         let mut cycle = burst.ready.max(free_at);
         (burst.start, burst.end) = (cycle, cycle + burst.beats);
         let Some(bank) = burst.bank else { return };
-        // Many that come later may be known already.
-        let begun = self.writes.partition_point(|write| write.from < burst.end);
-        let mut lately =
-            self.writes.range(..begun).rev().take_while(|write| write.from + write.beats > cycle);
+        let begun = self.writes.range(..self.writes.partition_point(|one| one.from < burst.end));
+        let mut lately = begun.rev().take_while(|write| write.from + write.beats > cycle);
         if !lately.any(|write| self.meets(burst, bank, write)) {
             return; // nearly always
         }
@@ -218,10 +216,6 @@ impl ReadPort {
         {
             self.writes.pop_front();
         }
-        debug_assert!(
-            self.writes.back().is_none_or(|last| last.from <= from),
-            "one after the other"
-        );
         let write = Write { from, beats, bank: self.bank(address) };
         self.writes.push_back(write);
         if self.seen.max(now) <= self.flows_until {
