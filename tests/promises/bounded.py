@@ -4,7 +4,6 @@ of an output, not only the ends of buffers."""
 
 import resource
 import shutil
-import signal
 import subprocess
 
 from failing import EXIT_USAGE, OUTPUTS, SECONDS, Failing, grown, is_complete
@@ -22,8 +21,6 @@ class Bounded(Failing):
         self.out.mkdir()
 
         def limit():
-            # The signal's default is the end of the process; who ignores it is told by the call.
-            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
             resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
 
         done = subprocess.run(
@@ -33,7 +30,6 @@ class Bounded(Failing):
             text=True,
             timeout=SECONDS,
             preexec_fn=limit,
-            restore_signals=False,
             check=False,
         )
         return done.returncode, done.stderr

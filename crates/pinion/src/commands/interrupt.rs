@@ -32,8 +32,14 @@ pub fn listen() {
         }
     });
     if is_ignored {
-        signals::ignore_hangup();
+        signals::ignore(signals::HANGUP);
     }
+}
+
+/// Lets a write beyond the limit on files (`ulimit -f`) fail as one to a full disk does, instead of ending
+/// the process with what it was writing.
+pub fn survive_file_limits() {
+    signals::ignore(signals::FILE_LIMIT);
 }
 
 /// Lets interruptions pass: somebody else on this terminal has them, and says when it is over.
@@ -75,9 +81,12 @@ mod signals {
         mask.is_some_and(|mask| mask >> (which as u32 - 1) & 1 == 1)
     }
 
-    pub fn ignore_hangup() {
+    /// A file that grows beyond what the process may write.
+    pub const FILE_LIMIT: Signal = Signal::SIGXFSZ;
+
+    pub fn ignore(which: Signal) {
         // SAFETY: to ignore a signal runs no code of ours.
-        let _ = unsafe { signal(HANGUP, SigHandler::SigIgn) };
+        let _ = unsafe { signal(which, SigHandler::SigIgn) };
     }
 
     extern "C" fn end(_: libc::c_int) {
@@ -103,7 +112,9 @@ mod signals {
         false
     }
 
-    pub fn ignore_hangup() {}
+    pub const FILE_LIMIT: () = ();
+
+    pub fn ignore((): ()) {}
 
     pub fn end_at_once() {}
 }

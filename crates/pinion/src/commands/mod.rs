@@ -73,6 +73,7 @@ impl Status {
 
 /// Runs one verb; gives its exit status, and what went wrong.
 pub fn dispatch(verb: &mut Verb) -> (Status, Option<Error>) {
+    interrupt::survive_file_limits();
     match verb {
         Verb::Lab(_) => interrupt::end_at_once(),
         _ => interrupt::listen(),
