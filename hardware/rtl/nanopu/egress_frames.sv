@@ -2,7 +2,7 @@
 //
 // In:      `control`: that the packet generator has a frame, whose payload is a word of zeros; `packet`: data packets of
 //          packetization, as words of 64 bytes. Whole frames, one at a time; control frames strictly first. `head`:
-//          the 64 bytes of headers of each frame, in the order of the frames, byte 0 lowest.
+//          the 64 bytes of headers of each frame, in the order of the frames, byte 0 on top as programs have it.
 // Out:     `begins`: a frame's first word is taken, and its headers are wanted. Flits of 8 bytes as AXI-Stream, the
 //          first byte on the wire lowest.
 // Latency: a frame whose first word is taken in cycle t has its first flit on the pins in t + 2, if its headers are there;
@@ -77,6 +77,15 @@ module egress_frames #(
         .count(counts[1])
     );
 
+    // The network's order of bytes.
+    wire [511:0] header;
+    genvar       place;
+    generate
+        for (place = 0; place < 64; place = place + 1) begin : by_byte
+            assign header[8*place +: 8] = head[8*(63-place) +: 8];
+        end
+    endgenerate
+
     // The pins: what is left of the header, then of a word.
     reg          in_payload;
     reg  [3:0]   left;
@@ -90,7 +99,7 @@ module egress_frames #(
     wire [6:0]   bytes_now = idle ? word[6:0] : bytes_left;
     wire         ends_now = idle ? word[7] : ends;
     assign out_valid = !idle || begins_frame || begins_word;
-    assign out_data = begins_frame ? head[63:0] : begins_word ? word[71:8] : flits[63:0];
+    assign out_data = begins_frame ? header[63:0] : begins_word ? word[71:8] : flits[63:0];
     wire   is_payload = in_payload;
     assign out_last = is_payload && ends_now && bytes_now <= 8;
     assign out_keep = is_payload && bytes_now < 8 ? ~(8'hff << bytes_now[2:0]) : 8'hff;
@@ -108,7 +117,7 @@ module egress_frames #(
         end
     always @(posedge clock)
         if (moves) begin
-            if (begins_frame) flits <= {64'd0, head[511:64]};
+            if (begins_frame) flits <= {64'd0, header[511:64]};
             else if (begins_word) begin
                 flits <= {64'd0, word[519:72]};
                 ends <= word[7];

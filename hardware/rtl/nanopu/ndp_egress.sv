@@ -72,7 +72,7 @@ module ndp_egress #(
         .out_valid(header_valid), .out_ready(header_ready), .out_data(header), .count(header_count)
     );
 
-    // The header's 64 bytes; the network's order of bytes.
+    // The header's 64 bytes, the first one on top.
     wire [15:0] payload_bytes = header[15:0];
     wire [3:0]  flags = header[19:16];
     wire [31:0] their_ip;
@@ -81,17 +81,11 @@ module ndp_egress #(
     assign {
         their_ip, their_context, own_context, message_bytes, packet, credit, number, buffer, buffer_class
     } = header[HEADER-1:20];
-    wire [511:0] forwards = {
+    assign head = {
         next_mac, own_mac, 16'h0800, 8'h45, 8'h00, payload_bytes + 16'd50, 16'd1, 16'd0, 8'd64, 8'h99, 16'd0,
         own_ip, their_ip, 4'd0, flags, own_context, their_context, message_bytes, packet, credit, number,
         buffer, buffer_class, 120'd0
     };
-    genvar place;
-    generate
-        for (place = 0; place < 64; place = place + 1) begin : by_byte
-            assign head[8*place +: 8] = forwards[8*(63-place) +: 8];
-        end
-    endgenerate
 
     wire _unused = &{1'b0, packet_first};
 endmodule

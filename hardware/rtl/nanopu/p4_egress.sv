@@ -58,7 +58,7 @@ module p4_egress #(
     );
 
     wire         through_valid;
-    wire [511:0] through, forwards;
+    wire [511:0] through;
     p4_egress_program pipeline (
         .clock(clock), .reset(reset), .in_valid(begins), .next_mac(next_mac), .own_mac(own_mac),
         .own_ip(own_ip), .rtt_pkts(16'(WINDOW)),
@@ -73,16 +73,9 @@ module p4_egress #(
     /* verilator lint_on UNUSEDSIGNAL */
     queue #(.WIDTH(512), .DEPTH(FRAMES)) headers (
         .clock(clock), .reset(reset), .in_valid(through_valid), .in_ready(headers_room),
-        .in_data(through), .out_valid(head_valid), .out_ready(head_ready), .out_data(forwards),
+        .in_data(through), .out_valid(head_valid), .out_ready(head_ready), .out_data(head),
         .count(header_count)
     );
-    // The network's order of bytes.
-    genvar place;
-    generate
-        for (place = 0; place < 64; place = place + 1) begin : by_byte
-            assign head[8*place +: 8] = forwards[8*(63-place) +: 8];
-        end
-    endgenerate
 
     wire _unused = &{1'b0, packet_first};
 endmodule

@@ -123,15 +123,13 @@ module p4_ingress #(
     assign {control_pull, control_nack, control_ack} = flags[3:1];
 
     // What packetization is told; of packets that have arrived together, the first: programs tell one at a time.
-    wire [7:0] first;
-    reg  [7:0] lowest;
+    reg  [7:0] first;
     integer    bit_number;
     always @* begin
-        lowest = 0;
+        first = 0;
         for (bit_number = 37; bit_number >= 0; bit_number = bit_number - 1)
-            if (told_packets[bit_number]) lowest = 8'(bit_number);
+            if (told_packets[bit_number]) first = 8'(bit_number);
     end
-    assign first = lowest;
     localparam integer TOLD = 2 + 16 + 8 + 2 + 16 + 8 + 16;
     reg [TOLD-1:0] told, told_before;
     always @(posedge clock) begin
