@@ -4,6 +4,7 @@
 
 use std::fmt::Write as _;
 
+use super::names::range;
 use super::{Answer, Control, UnitPorts, Whole};
 use pinion_p4::lnic::unit::normal;
 use pinion_p4::program::{Program, StepKind, visit};
@@ -177,8 +178,7 @@ impl Instance {
 
     /// Connects an output to a wire of its name.
     fn wire(&mut self, port: &str, bits: u32) {
-        let range = if bits > 1 { format!("[{}:0] ", bits - 1) } else { String::new() };
-        let _ = writeln!(self.wires, "    wire {range}pipeline_{port};");
+        let _ = writeln!(self.wires, "    wire {}pipeline_{port};", range(bits));
         self.unread.push(format!("pipeline_{port}"));
         self.connect(port, &format!("pipeline_{port}"));
     }
@@ -195,8 +195,7 @@ fn module(
     let mut list = String::new();
     for (n, (direction, bits, port)) in ports.iter().enumerate() {
         let comma = if n + 1 < ports.len() { "," } else { "" };
-        let range = if *bits > 1 { format!("[{}:0]", bits - 1) } else { String::new() };
-        let _ = writeln!(list, "    {direction:6} wire {range:7} {port}{comma}");
+        let _ = writeln!(list, "    {direction:6} wire {:8}{port}{comma}", range(*bits));
     }
     let inputs = ports.iter().filter(|(direction, ..)| *direction == "input");
     let mut unread: Vec<_> = inputs.map(|(.., port)| *port).collect();
