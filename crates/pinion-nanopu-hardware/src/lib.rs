@@ -17,7 +17,8 @@ use std::collections::VecDeque;
 use std::fmt;
 
 use pinion_nanopu_machine::node::Machine;
-use pinion_sim::block::{Block, Needs};
+use pinion_nanopu_machine::transmit::BufferClass;
+use pinion_sim::block::{Block, Needs, power_of_two};
 use pinion_sim::time::Clock;
 
 pub use jbsq::JbsqSeat;
@@ -129,13 +130,58 @@ pub trait Placed {
     }
 }
 
+/// Most contexts of a hart that a block tells apart.
+const MOST_CONTEXTS: u64 = 16;
+
 /// What happens to messages: in which cycle, and to which.
 type Due = VecDeque<(Cycle, u16)>;
 
+/// Takes the first of what happens by cycles, if its cycle, which `at` tells, has come.
+fn take_first_due<T>(queue: &mut VecDeque<T>, cycle: Cycle, at: impl Fn(&T) -> Cycle) -> Option<T> {
+    queue.front().filter(|first| at(first) <= cycle)?;
+    queue.pop_front()
+}
+
 /// Takes the first message whose cycle has come.
 fn take_due(due: &mut Due, cycle: Cycle) -> Option<u16> {
-    due.front().filter(|(at, _)| *at <= cycle)?;
-    due.pop_front().map(|(_, id)| id)
+    take_first_due(due, cycle, |(at, _)| *at).map(|(_, id)| id)
+}
+
+/// Gives the contexts of a hart, if a block can have so many.
+///
+/// # Errors
+/// With what to set if it cannot.
+fn contexts(machine: &Machine) -> Result<u64, String> {
+    let contexts =
+        power_of_two("hart_interface.contexts", machine.hart_interface.contexts.into(), 2)?;
+    if contexts > MOST_CONTEXTS {
+        return Err(format!(
+            "hart_interface.contexts is {contexts}; the block takes 2 to {MOST_CONTEXTS}: --set \
+             hart_interface.contexts={MOST_CONTEXTS}"
+        ));
+    }
+    Ok(contexts)
+}
+
+/// Gives the two classes of buffers that a block takes, the smaller first; `key` names them in the machine.
+///
+/// # Errors
+/// With what of them no block can do.
+fn two_classes<'a>(
+    key: &str,
+    buffers: &'a [BufferClass],
+) -> Result<(&'a BufferClass, &'a BufferClass), String> {
+    let [small, large] = buffers else {
+        return Err(format!(
+            "{key} has {} classes; the block takes two, the smaller first",
+            buffers.len()
+        ));
+    };
+    for (class, buffers) in [("first", small), ("second", large)] {
+        let key = format!("the {class} class of {key}: count");
+        power_of_two(&key, buffers.count.into(), 2)?;
+    }
+    Ok((small, large))
 }
 
 /// Holds a block with the cycle it is in.

@@ -4,9 +4,9 @@
 use std::collections::VecDeque;
 
 use pinion_nanopu_machine::node::Machine;
-use pinion_sim::block::{Block, Needs, Port, bits_for, power_of_two};
+use pinion_sim::block::{Block, Needs, Port, bits_for};
 
-use crate::{Cycle, Placed, Seat};
+use crate::{Cycle, Placed, Seat, contexts};
 
 const ENTER_VALID: usize = 0;
 const ENTER_CONTEXT: usize = 1;
@@ -30,12 +30,7 @@ const SPARE_WORDS: u32 = 3;
 /// Says what a block needs.
 pub fn needs(machine: &Machine) -> Result<Needs, String> {
     let section = &machine.hart_interface;
-    let contexts = power_of_two("hart_interface.contexts", section.contexts.into(), 2)?;
-    if contexts > 16 {
-        return Err(format!(
-            "hart_interface.contexts is {contexts}; the block takes 2 to 16: --set hart_interface.contexts=16"
-        ));
-    }
+    let contexts = contexts(machine)?;
     let (context, stamp) = (bits_for(contexts), stamp_bits(contexts as u32));
     let ports = vec![
         Port::input("enter_valid", 1),

@@ -7,7 +7,7 @@ use pinion_nanopu_machine::node::Machine;
 use pinion_nanopu_machine::transport::TransportKind;
 use pinion_sim::block::{Block, Needs, PATIENCE_CYCLES, Port, bits_for, power_of_two};
 
-use crate::{Cycle, Due, Placed, Seat};
+use crate::{Cycle, Due, Placed, Seat, take_first_due, two_classes};
 
 const WORD_VALID: usize = 0;
 const WORD_BEGINS: usize = 1;
@@ -58,16 +58,7 @@ pub fn needs(machine: &Machine) -> Result<Needs, String> {
     let harts = power_of_two("core.count", machine.core.count, 2)?;
     let contexts =
         power_of_two("hart_interface.contexts", machine.hart_interface.contexts.into(), 2)?;
-    let [small, large] = &section.buffers[..] else {
-        return Err(format!(
-            "transmit.buffers has {} classes; the block takes two, the smaller first",
-            section.buffers.len()
-        ));
-    };
-    for (class, buffers) in [("first", small), ("second", large)] {
-        let key = format!("the {class} class of transmit.buffers: count");
-        power_of_two(&key, buffers.count.into(), 2)?;
-    }
+    let (small, large) = two_classes("transmit.buffers", &section.buffers)?;
     let messages = u64::from(small.count) + u64::from(large.count);
     if messages > MOST_MESSAGES || u64::from(section.message_ids) != messages {
         return Err(format!(
@@ -315,9 +306,9 @@ impl PacketizationSeat {
     pub fn clock(&mut self, to: Cycle) {
         while self.seat.cycle < to && self.seat.failure.is_none() {
             let cycle = self.seat.cycle;
-            let word = self.words.pop_front_due(cycle);
+            let word = take_first_due(&mut self.words, cycle, |word| word.at);
             self.put_word(word);
-            let delivered = self.delivered.pop_front_due(cycle);
+            let delivered = take_first_due(&mut self.delivered, cycle, |(at, ..)| *at);
             self.put_delivered(delivered);
             self.put_credit();
             self.seat.put_due(&mut self.timeouts, TIMEOUT_VALID, TIMEOUT_ID);
@@ -416,7 +407,7 @@ impl PacketizationSeat {
     }
 
     fn put_credit(&mut self) {
-        let credit = self.credits.pop_front_due(self.seat.cycle);
+        let credit = take_first_due(&mut self.credits, self.seat.cycle, |credit| credit.at);
         let block = &mut self.seat.block;
         block.put(CREDIT_VALID, credit.is_some().into());
         let Some(credit) = credit else { return };
@@ -425,41 +416,6 @@ impl PacketizationSeat {
         block.put(CREDIT_PACKET, credit.nack.unwrap_or(0).into());
         block.put(CREDIT_PULL, credit.pull.is_some().into());
         block.put(CREDIT_PACKETS, credit.pull.unwrap_or(0).into());
-    }
-}
-
-/// Is something that happens in a cycle.
-trait Dated: Copy {
-    fn at(&self) -> Cycle;
-}
-
-impl Dated for Word {
-    fn at(&self) -> Cycle {
-        self.at
-    }
-}
-
-impl Dated for (Cycle, u16, u8, bool) {
-    fn at(&self) -> Cycle {
-        self.0
-    }
-}
-
-impl Dated for CreditTold {
-    fn at(&self) -> Cycle {
-        self.at
-    }
-}
-
-/// Gives what is due.
-trait PopDue<T> {
-    fn pop_front_due(&mut self, cycle: Cycle) -> Option<T>;
-}
-
-impl<T: Dated> PopDue<T> for VecDeque<T> {
-    fn pop_front_due(&mut self, cycle: Cycle) -> Option<T> {
-        self.front().filter(|one| one.at() <= cycle)?;
-        self.pop_front()
     }
 }
 

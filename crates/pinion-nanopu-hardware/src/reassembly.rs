@@ -2,9 +2,9 @@
 //! that have gone. Out: each packet's message and place, or that there is no room; messages that are complete.
 
 use pinion_nanopu_machine::node::Machine;
-use pinion_sim::block::{Block, Needs, PATIENCE_CYCLES, Port, bits_for, power_of_two};
+use pinion_sim::block::{Block, Needs, PATIENCE_CYCLES, Port, bits_for};
 
-use crate::{Cycle, Due, Placed, Seat};
+use crate::{Cycle, Due, Placed, Seat, two_classes};
 
 const PACKET_VALID: usize = 0;
 const PACKET_KEY: usize = 1;
@@ -40,16 +40,7 @@ const NO_ROOM: u64 = 2;
 /// Says what a block needs.
 pub fn needs(machine: &Machine) -> Result<Needs, String> {
     let section = &machine.receive.reassembly;
-    let [small, large] = &section.buffers[..] else {
-        return Err(format!(
-            "receive.reassembly.buffers has {} classes; the block takes two, the smaller first",
-            section.buffers.len()
-        ));
-    };
-    for (class, buffers) in [("first", small), ("second", large)] {
-        let key = format!("the {class} class of receive.reassembly.buffers: count");
-        power_of_two(&key, buffers.count.into(), 2)?;
-    }
+    let (small, large) = two_classes("receive.reassembly.buffers", &section.buffers)?;
     let messages = u64::from(small.count) + u64::from(large.count);
     let packet = u32::from(section.packet_bytes);
     let is_whole = |bytes: u16| u32::from(bytes).is_multiple_of(WORD_BYTES);

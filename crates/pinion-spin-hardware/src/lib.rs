@@ -200,6 +200,12 @@ impl Blocks {
     }
 }
 
+/// Says whether there is a block, and it stands in its unit's place.
+#[inline]
+fn stands<T>(seat: Option<&Seat<T>>) -> bool {
+    seat.is_some_and(|seat| !seat.compares)
+}
+
 /// Holds a NIC's blocks, if it has some. A clone has none: hardware is not copied.
 #[derive(Debug, Default)]
 pub struct InLoop(pub Option<Box<Blocks>>);
@@ -268,31 +274,25 @@ impl InLoop {
     /// Says whether a block stands in the place of the MPQ engine.
     #[inline]
     pub fn replaces_mpq(&self) -> bool {
-        self.0.as_deref().is_some_and(|all| all.mpq.as_ref().is_some_and(|seat| !seat.compares))
+        self.0.as_deref().is_some_and(|all| stands(all.mpq.as_ref()))
     }
 
     /// Says whether blocks stand in the place of the clusters' schedulers.
     #[inline]
     pub fn schedules(&self) -> bool {
-        self.0
-            .as_deref()
-            .is_some_and(|all| all.schedulers.first().is_some_and(|seat| !seat.compares))
+        self.0.as_deref().is_some_and(|all| stands(all.schedulers.first()))
     }
 
     /// Says whether a block stands in a unit's place.
     #[inline]
     pub fn acts(&self) -> bool {
         self.0.as_deref().is_some_and(|all| {
-            let dispatches = all.dispatcher.as_ref().is_some_and(|seat| !seat.compares);
-            let commands = all.commands.as_ref().is_some_and(|seat| !seat.compares);
-            let matches = all.matching.as_ref().is_some_and(|seat| !seat.compares);
-            let allocates = all.allocator.as_ref().is_some_and(|seat| !seat.compares);
-            matches
-                || allocates
-                || dispatches
-                || commands
-                || self.replaces_mpq()
-                || self.schedules()
+            stands(all.matching.as_ref())
+                || stands(all.allocator.as_ref())
+                || stands(all.mpq.as_ref())
+                || stands(all.dispatcher.as_ref())
+                || stands(all.schedulers.first())
+                || stands(all.commands.as_ref())
         })
     }
 

@@ -310,7 +310,7 @@ impl PrefetchBuffer {
     }
 
     /// Says whether [`Self::look_ahead`] may ask the cache for something.
-    pub fn looks_ahead(&self, behind: &Arrival, cache: &impl HeldLines) -> bool {
+    fn looks_ahead(&self, behind: &Arrival, cache: &impl HeldLines) -> bool {
         let is_here = self.line() == behind.pc >> cache.line_shift();
         is_here && self.later.is_none() && !self.covers(behind.pc)
     }
