@@ -123,18 +123,21 @@ fn side_by_side<T: Sync>(
     let done: Mutex<Vec<Option<Result<Vec<Comparison>>>>> =
         Mutex::new(rows.iter().map(|_| None).collect());
     std::thread::scope(|scope| {
-        for _ in 0..jobs.count.clamp(1, rows.len().max(1)) {
-            scope.spawn(|| {
-                while (jobs.goes_on)() {
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(row) = rows.get(index) else { break };
-                    let result = compare(row);
-                    if let Ok(mut done) = done.lock() {
-                        done[index] = Some(result);
-                    }
+        let work = || {
+            while (jobs.goes_on)() {
+                let index = next.fetch_add(1, Ordering::Relaxed);
+                let Some(row) = rows.get(index) else { break };
+                let result = compare(row);
+                if let Ok(mut done) = done.lock() {
+                    done[index] = Some(result);
                 }
-            });
+            }
+        };
+        // This thread works, too, alone where the computer gives no more.
+        for _ in 1..jobs.count.clamp(1, rows.len().max(1)) {
+            let _ = std::thread::Builder::new().spawn_scoped(scope, work);
         }
+        work();
     });
     let done = done.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     let mut comparisons = Vec::new();

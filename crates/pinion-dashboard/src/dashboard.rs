@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use pinion_app::error::Result;
+use pinion_app::error::{Error, Result};
 use pinion_observe::profile::{Profile, Rows, Sources};
 use pinion_observe::words::seconds;
 use pinion_page::{Latencies, Page, annotated, escaped};
@@ -45,7 +45,8 @@ impl Dashboard {
             slowest: Slowest::default(),
             sources: Sources::default(),
             begun: Instant::now(),
-            _server: Server::start(listener, door, desk.clone()),
+            _server: Server::start(listener, door, desk.clone())
+                .map_err(|error| Error::part("cannot show the run on a page", error))?,
             desk,
         })
     }

@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 use crate::door::Door;
 use crate::http::{Answer, Request};
 
+/// How long nobody is let in after a connection could not be taken.
+const PAUSE: Duration = Duration::from_millis(50);
 /// Waits so long for the run to show how it stands.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Gives a request so long to come whole.
@@ -150,31 +152,43 @@ impl Write for Until<'_> {
 
 impl Server {
     /// Begins to take requests.
-    pub fn start(listener: TcpListener, door: Door, desk: Desk) -> Self {
+    ///
+    /// # Errors
+    /// When the computer gives no thread for it.
+    pub fn start(listener: TcpListener, door: Door, desk: Desk) -> io::Result<Self> {
         let (ends, address) = (Arc::new(AtomicBool::new(false)), listener.local_addr().ok());
         let over = Arc::clone(&ends);
-        thread::spawn(move || {
+        let serve = move || {
             let (door, talks) = (Arc::new(door), Arc::new(AtomicUsize::new(0)));
             let waiting = Waiting::default();
             for (number, stream) in (0..).zip(listener.incoming()) {
                 if over.load(Ordering::Relaxed) {
                     return;
                 }
-                let Ok(stream) = stream else { continue };
+                let Ok(stream) = stream else {
+                    // No more files may be open: the next try would fail as soon.
+                    thread::sleep(PAUSE);
+                    continue;
+                };
                 if waiting.add(number, &stream).is_err() {
                     continue;
                 }
                 let (door, desk, talks) = (Arc::clone(&door), desk.clone(), Arc::clone(&talks));
-                let waiting = waiting.clone();
-                thread::spawn(move || {
+                let (waiting, gone) = (waiting.clone(), waiting.clone());
+                let serve = move || {
                     let request = Request::read(&mut Until(&stream, Instant::now() + LONGEST_TALK));
                     waiting.remove(number);
                     // Who hangs up is not answered.
                     let _ = request.and_then(|it| talk(&stream, it.as_ref(), &door, &desk, &talks));
-                });
+                };
+                // For whom there is no thread, the connection closes.
+                if thread::Builder::new().spawn(serve).is_err() {
+                    gone.remove(number);
+                }
             }
-        });
-        Self { ends, address }
+        };
+        thread::Builder::new().spawn(serve)?;
+        Ok(Self { ends, address })
     }
 }
 
@@ -235,7 +249,7 @@ mod tests {
         let (url, own) = (door.url(), listener.local_addr().unwrap());
         let token = url.split_once("token=").unwrap().1.to_owned();
         let desk = Desk::default();
-        let _server = Server::start(listener, door, desk.clone());
+        let _server = Server::start(listener, door, desk.clone()).unwrap();
         let asker = thread::spawn(move || {
             let mut stream = TcpStream::connect(own).unwrap();
             let head = format!("GET /metrics?token={token} HTTP/1.1\r\nHost: {own}\r\n\r\n");
@@ -263,7 +277,7 @@ mod tests {
     fn who_says_nothing_keeps_nobody_out() {
         let (door, listener) = Door::open("127.0.0.1:0").unwrap();
         let own = listener.local_addr().unwrap();
-        let _server = Server::start(listener, door, Desk::default());
+        let _server = Server::start(listener, door, Desk::default()).unwrap();
         let silent: Vec<TcpStream> = (0..200)
             .map(|_| {
                 let mut stream = TcpStream::connect(own).unwrap();

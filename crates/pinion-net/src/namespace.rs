@@ -31,9 +31,9 @@ pub fn inside<T: Send>(namespace: &Path, work: impl FnOnce() -> T + Send) -> io:
         setns(&file, CloneFlags::CLONE_NEWNET)?;
         Ok(work())
     };
-    std::thread::scope(|scope| match scope.spawn(enter_and_work).join() {
-        Ok(done) => done,
-        Err(panic) => std::panic::resume_unwind(panic),
+    std::thread::scope(|scope| {
+        let inside = std::thread::Builder::new().spawn_scoped(scope, enter_and_work)?;
+        inside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
 }
 

@@ -45,7 +45,11 @@ impl Wire {
     /// Begins to read.
     pub fn new(input: impl Read + Send + 'static, out: impl Write + 'static) -> Self {
         let (sender, incoming) = channel();
-        std::thread::spawn(move || read_all(BufReader::new(input), &sender));
+        let unheard = sender.clone();
+        let reader = move || read_all(BufReader::new(input), &sender);
+        if let Err(error) = std::thread::Builder::new().spawn(reader) {
+            let _ = unheard.send(Incoming::End(Some(format!("nothing can be read: {error}"))));
+        }
         Self { incoming, out: Box::new(out), sent: 0 }
     }
 

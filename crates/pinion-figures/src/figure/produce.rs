@@ -3,7 +3,9 @@
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError, mpsc};
+use std::sync::mpsc::{self, Sender};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
 
 use super::{Comparison, Definition, Figure, Point, Row, Setting, Table, Verdict, compare};
 use pinion_app::error::{Error, Result};
@@ -164,24 +166,29 @@ fn run_all(
     let stop = AtomicBool::new(!observer.progress(0, points.len(), ""));
     let results: Mutex<Vec<Option<Result<Vec<Row>>>>> =
         Mutex::new(points.iter().map(|_| None).collect());
-    std::thread::scope(|scope| {
+    thread::scope(|scope| {
         let (finished, hear) = mpsc::channel();
-        for _ in 0..jobs.clamp(1, points.len().max(1)) {
-            let finished = finished.clone();
-            let (next, stop, results, run) = (&next, &stop, &results, &run);
-            scope.spawn(move || {
-                while !stop.load(Ordering::Relaxed) {
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(point) = points.get(index) else { break };
-                    let result = run(point);
-                    if result.is_err() {
-                        stop.store(true, Ordering::Relaxed);
-                    }
-                    results.lock().unwrap_or_else(PoisonError::into_inner)[index] = Some(result);
-                    // Nobody is left to hear only when the run is being stopped.
-                    let _ = finished.send(index);
+        let (next, stop, results, run) = (&next, &stop, &results, &run);
+        let work = move |finished: Sender<usize>| {
+            while !stop.load(Ordering::Relaxed) {
+                let index = next.fetch_add(1, Ordering::Relaxed);
+                let Some(point) = points.get(index) else { break };
+                let result = run(point);
+                if result.is_err() {
+                    stop.store(true, Ordering::Relaxed);
                 }
-            });
+                results.lock().unwrap_or_else(PoisonError::into_inner)[index] = Some(result);
+                // Nobody is left to hear only when the run is being stopped.
+                let _ = finished.send(index);
+            }
+        };
+        for number in 0..jobs.clamp(1, points.len().max(1)) {
+            let told = finished.clone();
+            let worker = thread::Builder::new().spawn_scoped(scope, move || work(told));
+            // Where the computer gives no thread at all, this one works, and tells of it later.
+            if worker.is_err() && number == 0 {
+                work(finished.clone());
+            }
         }
         drop(finished);
         for (done, index) in hear.into_iter().enumerate() {

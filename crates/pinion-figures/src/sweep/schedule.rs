@@ -6,6 +6,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use super::busy::{self, ThreadTime};
@@ -30,16 +31,20 @@ pub fn run(plan: &Plan, observer: &mut dyn Observer) -> Result<Outcome> {
     let shared = Shared { plan, journal: &journal, stop: &stop };
     let shares: Vec<AtomicU64> = (0..plan.workers()).map(|_| AtomicU64::new(0)).collect();
     let (start, children) = (Instant::now(), busy::of_children());
-    let times = std::thread::scope(|scope| {
+    let times = thread::scope(|scope| {
         let (tell, hear) = mpsc::channel();
-        let workers: Vec<_> = shares
-            .iter()
-            .enumerate()
-            .map(|(number, share)| {
-                let (tell, desk, shared) = (tell.clone(), &desk, &shared);
-                scope.spawn(move || Worker { number, desk, shared, share, tell }.work())
-            })
-            .collect();
+        let (mut workers, mut times) = (Vec::new(), Vec::new());
+        for (number, share) in shares.iter().enumerate() {
+            let worker =
+                || Worker { number, desk: &desk, shared: &shared, share, tell: tell.clone() };
+            let hired = worker();
+            match thread::Builder::new().spawn_scoped(scope, move || hired.work()) {
+                Ok(thread) => workers.push(thread),
+                // Where the computer gives no thread at all, this one works, and tells of it later.
+                Err(_) if number == 0 => times.push(worker().work()),
+                Err(_) => {}
+            }
+        }
         drop(tell);
         loop {
             match hear.recv_timeout(BEAT) {
@@ -52,7 +57,8 @@ pub fn run(plan: &Plan, observer: &mut dyn Observer) -> Result<Outcome> {
                 desk.changed.notify_all();
             }
         }
-        workers.into_iter().filter_map(|worker| worker.join().ok()).collect::<Vec<_>>()
+        times.extend(workers.into_iter().filter_map(|worker| worker.join().ok()));
+        times
     });
     let compilers = children.and_then(|before| busy::of_children()?.checked_sub(before));
     let effort = effort(plan, &times, compilers, start.elapsed());

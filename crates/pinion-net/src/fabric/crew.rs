@@ -12,6 +12,7 @@
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::thread::{self, Builder};
 use std::time::Instant;
 
 use pinion_sim::node::Node;
@@ -56,7 +57,7 @@ struct Share {
 }
 
 impl<'a, N: Node + Send> Crew<'a, N> {
-    pub fn new(components: &'a [Mutex<Component<N>>], shared: &'a Shared, threads: usize) -> Self {
+    fn new(components: &'a [Mutex<Component<N>>], shared: &'a Shared, threads: usize) -> Self {
         let zeros = || components.iter().map(|_| AtomicU32::new(0)).collect();
         Self {
             components,
@@ -71,8 +72,34 @@ impl<'a, N: Node + Send> Crew<'a, N> {
         }
     }
 
+    /// Runs what leads so many threads, itself the first of them; alone where the computer gives no more.
+    pub fn led<T>(
+        components: &'a [Mutex<Component<N>>],
+        shared: &'a Shared,
+        threads: usize,
+        lead: impl FnOnce(&Self) -> T,
+    ) -> T {
+        let crew = Self::new(components, shared, threads);
+        let done = thread::scope(|scope| {
+            // A leader that fails, or begins again, leaves nobody waiting.
+            let watch = GiveUp(&crew.barrier);
+            for thread in 1..threads {
+                let crew = &crew;
+                let follower = Builder::new().spawn_scoped(scope, move || crew.follow(thread));
+                if follower.is_err() {
+                    return Err(lead);
+                }
+            }
+            let done = lead(&crew);
+            std::mem::forget(watch);
+            crew.finish();
+            Ok(done)
+        });
+        done.unwrap_or_else(|lead| Self::led(components, shared, 1, lead))
+    }
+
     /// Does the work of a thread that is not the leader, until the leader ends the run.
-    pub fn follow(&self, thread: usize) {
+    fn follow(&self, thread: usize) {
         let watch = GiveUp(&self.barrier);
         while self.barrier.wait() && !self.over.load(Ordering::Acquire) {
             self.share(thread);
@@ -81,11 +108,6 @@ impl<'a, N: Node + Send> Crew<'a, N> {
             }
         }
         std::mem::forget(watch);
-    }
-
-    /// Gives the others up when it is dropped: a leader that fails leaves nobody waiting.
-    pub fn lead(&self) -> impl Drop + '_ {
-        GiveUp(&self.barrier)
     }
 
     /// Lets all threads do a window that ends before `end`; only the leader calls it.
@@ -116,7 +138,7 @@ impl<'a, N: Node + Send> Crew<'a, N> {
     }
 
     /// Ends the run for all threads; only the leader calls it.
-    pub fn finish(&self) {
+    fn finish(&self) {
         self.over.store(true, Ordering::Release);
         if self.shares.len() > 1 {
             self.barrier.wait();

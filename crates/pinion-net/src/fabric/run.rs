@@ -190,7 +190,6 @@ impl<N: Node + Send> Fabric<N> {
         ranks: &mut dyn Ranks,
         watcher: &mut dyn Watcher,
     ) -> Result<Outcome, FabricError> {
-        let crew = Crew::new(&self.components, &self.shared, self.threads);
         let mut leader = Leader {
             components: &self.components,
             topology: self.is_followed.then_some(&self.topology),
@@ -204,16 +203,8 @@ impl<N: Node + Send> Fabric<N> {
             status: Status::NONE,
             standing: Vec::new(),
         };
-        let outcome = std::thread::scope(|scope| {
-            for thread in 1..self.threads {
-                let crew = &crew;
-                scope.spawn(move || crew.follow(thread));
-            }
-            let watch = crew.lead();
-            let outcome = leader.run(&crew, until, ranks, watcher);
-            std::mem::forget(watch);
-            crew.finish();
-            outcome
+        let outcome = Crew::led(&self.components, &self.shared, self.threads, |crew| {
+            leader.run(crew, until, ranks, watcher)
         });
         (self.now, self.windows) = (leader.now, self.windows + leader.windows);
         // Behind the last frame that arrived, damaged ones may have come.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufWriter;
-use std::thread;
+use std::thread::{self, ScopedJoinHandle};
 
 use pinion::Error;
 use pinion::app::App;
@@ -101,19 +101,26 @@ fn name(diff: &mut Diff, args: &DiffArgs) {
 fn diff(sides: &[Side<'_>; 2], shows: bool) -> Result<Option<Diff>> {
     let [one, other] = sides;
     let (first, second) = thread::scope(|scope| {
-        let second = scope.spawn(|| other.measure(false));
-        (one.measure(shows), second.join().expect("a run does not panic"))
+        let second = thread::Builder::new().spawn_scoped(scope, || other.measure(false)).ok();
+        let first = one.measure(shows);
+        // Where the computer gives no thread, one after the other.
+        let join = |second: ScopedJoinHandle<'_, _>| second.join().expect("a run does not panic");
+        (first, second.map_or_else(|| other.measure(false), join))
     });
     let (Some(first), Some(second)) = (first?, second?) else { return Ok(None) };
     let instructions = one.program() == other.program();
     let [(one_feed, one_lines), (other_feed, other_lines)] = [stream(), stream()];
     let (parting, first_end, second_end) = thread::scope(|scope| {
-        let first = scope.spawn(move || one.trace(one_feed, instructions));
-        let second = scope.spawn(move || other.trace(other_feed, instructions));
+        // What they tell is compared as it comes: these must be threads.
+        let begun = |error| Error::part("cannot start a thread for each of the two runs", error);
+        let first = move || one.trace(one_feed, instructions);
+        let first = thread::Builder::new().spawn_scoped(scope, first).map_err(begun)?;
+        let second = move || other.trace(other_feed, instructions);
+        let second = thread::Builder::new().spawn_scoped(scope, second).map_err(begun)?;
         let parting = compare(one_lines, other_lines, one.titles());
         let [first, second] = [first, second].map(|run| run.join().expect("a run does not panic"));
-        (parting, first, second)
-    });
+        Ok::<_, Error>((parting, first, second))
+    })?;
     let ended = [first_end?, second_end?];
     if parting.is_ok() && ended.contains(&Ending::Interrupted) {
         return Ok(None);
