@@ -11,4 +11,4 @@ mod file;
 mod partial;
 
 pub use file::OutputFile;
-pub use partial::{OutputError, Partial, remove_partials, write_whole};
+pub use partial::{OutputError, Partial, remove_partials, try_remove_partials, write_whole};

@@ -113,6 +113,15 @@ pub fn remove_partials() {
     }
 }
 
+/// Removes them for a process that cannot go on: without asking for memory, or waiting for another thread.
+pub fn try_remove_partials() {
+    let Ok(open) = OPEN_PARTIALS.try_lock() else { return };
+    for path in open.iter() {
+        // Nobody is left to tell.
+        let _ = fs::remove_file(path);
+    }
+}
+
 /// Writes a whole file at once, under its final name only when complete.
 ///
 /// # Errors

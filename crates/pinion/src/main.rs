@@ -10,6 +10,7 @@ mod commands;
 #[cfg(test)]
 mod failing_disk;
 mod output;
+mod stack;
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -19,6 +20,10 @@ use commands::Status;
 use pinion::Error;
 
 fn main() -> ExitCode {
+    stack::with_enough(run)
+}
+
+fn run() -> ExitCode {
     let (status, error) = match cli::Cli::try_parse() {
         Ok(mut cli) => commands::dispatch(&mut cli.command),
         Err(answer) => {

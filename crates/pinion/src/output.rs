@@ -1,6 +1,7 @@
 //! Writes to standard output; a reader that has gone away (`| head`) is no error, a full disk is. Colours
 //! are for terminals, and for those who have not set NO_COLOR.
 
+use std::borrow::Cow;
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -67,7 +68,20 @@ pub fn take_failure() -> Option<io::Error> {
 pub fn notice(text: &str) {
     let stderr = io::stderr();
     let style = if is_coloured(&stderr) { SPEAKER } else { Style::new() };
-    let _ = writeln!(stderr.lock(), "{style}pinion:{style:#} {text}");
+    let _ = writeln!(stderr.lock(), "{style}pinion:{style:#} {}", harmless(text));
+}
+
+/// Gives a text that a terminal shows and does not obey: names of files and what they hold are others' words.
+fn harmless(text: &str) -> Cow<'_, str> {
+    let is_command = |letter: char| letter.is_control() && !matches!(letter, '\n' | '\t');
+    if !text.contains(is_command) {
+        return text.into();
+    }
+    let shown = |letter: char| match is_command(letter) {
+        true => letter.escape_default().to_string(),
+        false => letter.to_string(),
+    };
+    text.chars().map(shown).collect()
 }
 
 /// Writes what explains itself on standard error, in colours if there are any.
@@ -141,4 +155,15 @@ fn is_coloured(stream: &impl RawStream) -> bool {
 /// Prints rows with their columns aligned; the last column is not padded.
 pub fn print_columns(rows: &[Vec<String>]) {
     print(&columns(rows));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::harmless;
+
+    #[test]
+    fn what_a_terminal_would_obey_is_shown() {
+        assert_eq!(harmless("Zwölf\tof\n12"), "Zwölf\tof\n12");
+        assert_eq!(harmless("\u{1b}]0;title\u{7}\r\u{9b}2J"), r"\u{1b}]0;title\u{7}\r\u{9b}2J");
+    }
 }

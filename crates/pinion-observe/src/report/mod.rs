@@ -21,7 +21,7 @@ pub use handlers::HandlerRow;
 pub use histogram::{Histogram, Quantiles};
 pub use nothing::Traces;
 pub use packet_handlers::{Handlers, Native, Subject};
-pub use pinion_output::{Partial, remove_partials};
+pub use pinion_output::{Partial, remove_partials, try_remove_partials};
 pub use summary::{Section, Summary, as_keys, ratio};
 pub use text::write_latencies;
 

@@ -87,7 +87,8 @@ pub fn locate(path: &Path) -> Option<PathBuf> {
         let file = path.join(FILE_NAME);
         return file.is_file().then_some(file);
     }
-    let text = pinion_input::text(path).ok()?;
+    // A pipe gives what it has but once.
+    let text = path.is_file().then(|| pinion_input::text(path).ok())??;
     let is_cluster = text.lines().any(|line| line.trim() == "[cluster]");
     is_cluster.then(|| path.to_owned())
 }

@@ -1,9 +1,16 @@
 //! Interruption: Ctrl-C, SIGTERM and a terminal that closes come in; a flag that runs look at goes
 //! out. A verb that watches it ends in order, with its summary; any other ends at once, and so does
-//! everything at the second time. Nothing is left under a temporary name, and the status is the same.
+//! everything at the second time, and what only waits for others: a pipe that nobody reads. Nothing is left
+//! under a temporary name, and the status is the same.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::thread;
+use std::time::Duration;
+
+/// How long a process that was interrupted may wait for others, and how often it is looked at.
+const LONGEST_WAIT: Duration = Duration::from_millis(800);
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// The exit status of everything that was interrupted (128 and the number of SIGINT, as shells
 /// have it).
@@ -27,13 +34,36 @@ pub fn listen() {
         }
         let is_second = happened_flag().swap(true, Ordering::Relaxed);
         if is_second || !WATCHED.load(Ordering::Relaxed) {
-            pinion::report::remove_partials();
-            std::process::exit(STATUS.into());
+            end();
         }
+        // Without a thread it waits on; a second interruption ends it.
+        let _ = thread::Builder::new().spawn(end_if_waiting);
     });
     if is_ignored {
         signals::ignore(signals::HANGUP);
     }
+}
+
+fn end() -> ! {
+    pinion::report::remove_partials();
+    std::process::exit(STATUS.into());
+}
+
+/// Ends the process once it has done nothing for a while but wait.
+fn end_if_waiting() {
+    let (mut before, mut waited) = (None, Duration::ZERO);
+    while waited < LONGEST_WAIT {
+        thread::sleep(LOOK_EVERY);
+        let done = signals::work_done();
+        let waits = done.is_some() && done == before;
+        (before, waited) = (done, if waits { waited + LOOK_EVERY } else { Duration::ZERO });
+    }
+    end();
+}
+
+/// Ends a process that cannot go on, for want of memory or stack, as it ends after any other mistake.
+pub fn give_up_cleanly() {
+    signals::give_up_cleanly();
 }
 
 /// Lets a write beyond the limit on files (`ulimit -f`) fail as one to a full disk does, instead of ending
@@ -70,6 +100,8 @@ mod signals {
     use nix::libc;
     use nix::sys::signal::{SigHandler, Signal, signal};
 
+    use crate::commands::Status;
+
     /// The end of the terminal.
     pub const HANGUP: Signal = Signal::SIGHUP;
 
@@ -85,22 +117,65 @@ mod signals {
     pub const FILE_LIMIT: Signal = Signal::SIGXFSZ;
 
     pub fn ignore(which: Signal) {
-        // SAFETY: to ignore a signal runs no code of ours.
-        let _ = unsafe { signal(which, SigHandler::SigIgn) };
+        answer(which, SigHandler::SigIgn);
+    }
+
+    fn answer(which: Signal, how: SigHandler) {
+        // SAFETY: no code of ours runs, or one of the two handlers below, which end the process and wait for nobody.
+        let _ = unsafe { signal(which, how) };
+    }
+
+    fn leave(status: u8) -> ! {
+        // SAFETY: _exit is safe in a signal handler, and nothing of the process is used after it.
+        unsafe { libc::_exit(status.into()) }
     }
 
     extern "C" fn end(_: libc::c_int) {
-        // SAFETY: _exit is safe in a signal handler, and nothing of the process is used after it.
-        unsafe { libc::_exit(super::STATUS.into()) }
+        leave(super::STATUS)
     }
 
     pub fn end_at_once() {
         for which in [HANGUP, Signal::SIGINT, Signal::SIGTERM] {
             if !is_ignored(which) {
-                // SAFETY: the handler calls _exit alone.
-                let _ = unsafe { signal(which, SigHandler::Handler(end)) };
+                answer(which, SigHandler::Handler(end));
             }
         }
+    }
+
+    extern "C" fn give_up(_: libc::c_int) {
+        pinion::report::try_remove_partials();
+        // What it was has been said: by Rust's runtime, or by the block of hardware.
+        let _ = nix::unistd::write(std::io::stderr(), LAST_WORDS);
+        leave(Status::Mistake.code())
+    }
+
+    /// What is said by a process that cannot go on.
+    const LAST_WORDS: &[u8] =
+        b"pinion: it cannot go on: there is no more memory, or no more stack, than it \
+        had (`ulimit -a` shows limits), or something in it gave up; nothing is left half written\n";
+
+    pub fn give_up_cleanly() {
+        answer(Signal::SIGABRT, SigHandler::Handler(give_up));
+    }
+
+    /// Gives the processor time of each thread but this one, if all of them sleep.
+    pub fn work_done() -> Option<Vec<(String, String)>> {
+        let this = nix::unistd::gettid().to_string();
+        let mut all = Vec::new();
+        for thread in std::fs::read_dir("/proc/self/task").ok()?.flatten() {
+            if *thread.file_name() == *this {
+                continue;
+            }
+            let status = std::fs::read_to_string(thread.path().join("stat")).ok()?;
+            // Behind the name, which may hold anything: the state, ten numbers, time in user and in system mode.
+            let mut fields = status.rsplit_once(')')?.1.split(' ').skip(1);
+            let (state, times) = (fields.next()?, fields.skip(10).take(2).collect::<Vec<_>>());
+            if state != "S" {
+                return None;
+            }
+            all.push((thread.file_name().to_string_lossy().into_owned(), times.join(" ")));
+        }
+        Some(all)
     }
 }
 
@@ -117,4 +192,10 @@ mod signals {
     pub fn ignore((): ()) {}
 
     pub fn end_at_once() {}
+
+    pub fn give_up_cleanly() {}
+
+    pub fn work_done() -> Option<()> {
+        None
+    }
 }

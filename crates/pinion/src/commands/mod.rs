@@ -74,6 +74,7 @@ impl Status {
 /// Runs one verb; gives its exit status, and what went wrong.
 pub fn dispatch(verb: &mut Verb) -> (Status, Option<Error>) {
     interrupt::survive_file_limits();
+    interrupt::give_up_cleanly();
     match verb {
         Verb::Lab(_) => interrupt::end_at_once(),
         _ => interrupt::listen(),
