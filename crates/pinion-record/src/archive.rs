@@ -9,6 +9,8 @@ use pinion_app::tape;
 use pinion_output::{OutputFile, Partial};
 use tar::{Archive, Builder, EntryType, Header};
 
+use crate::checksums::{self, Checksums, Sum, Summed};
+
 /// Ends the name of a recording whose run goes on.
 const UNFINISHED: &str = ".unfinished";
 
@@ -21,7 +23,7 @@ pub struct Writer {
 /// Where what is written goes first.
 enum Place {
     /// An archive under a temporary name.
-    Archive(Builder<BufWriter<OutputFile>>, Partial),
+    Archive(Builder<BufWriter<OutputFile>>, Partial, Checksums),
     /// A folder beside it, which becomes an archive at the end.
     Folder(Unfinished),
 }
@@ -52,7 +54,8 @@ impl Writer {
     pub fn create(target: &Path) -> Result<Self> {
         let (file, partial) = Partial::create(target)?;
         let builder = Builder::new(BufWriter::new(file));
-        Ok(Self { place: Place::Archive(builder, partial), target: target.to_owned() })
+        let place = Place::Archive(builder, partial, Checksums::default());
+        Ok(Self { place, target: target.to_owned() })
     }
 
     /// Creates the file's folder: what is written is there whatever becomes of this process.
@@ -94,7 +97,8 @@ impl Writer {
     /// When it cannot be written.
     pub fn add(&mut self, name: &str, bytes: &[u8]) -> Result<()> {
         let added = match &mut self.place {
-            Place::Archive(builder, _) => {
+            Place::Archive(builder, _, sums) => {
+                sums.note(name, Sum::of(bytes));
                 builder.append_data(&mut header(bytes.len() as u64), name, bytes)
             }
             Place::Folder(unfinished) => {
@@ -116,7 +120,13 @@ impl Writer {
         // Whoever writes to it meanwhile makes it no longer than it was.
         let mut file = file.take(bytes);
         let added = match &mut self.place {
-            Place::Archive(builder, _) => builder.append_data(&mut header(bytes), name, file),
+            Place::Archive(builder, _, sums) => {
+                let mut sum = Sum::default();
+                let file = Summed(file, &mut sum);
+                let added = builder.append_data(&mut header(bytes), name, file);
+                sums.note(name, sum);
+                added
+            }
             Place::Folder(unfinished) => unfinished
                 .place(name)
                 .and_then(|path| OutputFile::create(&path))
@@ -132,8 +142,8 @@ impl Writer {
     /// When it cannot be written.
     pub fn finish(self) -> Result<()> {
         let Self { place, target } = self;
-        let (builder, partial) = match place {
-            Place::Archive(builder, partial) => (builder, partial),
+        let (mut builder, partial, sums) = match place {
+            Place::Archive(builder, partial, sums) => (builder, partial, sums),
             Place::Folder(mut unfinished) => {
                 let mut archive = Self::create(&target)?;
                 let names =
@@ -145,7 +155,10 @@ impl Writer {
                 return Ok(());
             }
         };
-        let written = builder.into_inner().and_then(|mut file| file.flush());
+        let text = sums.text();
+        let mut head = header(text.len() as u64);
+        let written = builder.append_data(&mut head, checksums::FILE_NAME, text.as_bytes());
+        let written = written.and_then(|()| builder.into_inner()?.flush());
         written.map_err(|error| Error::file("write", &target, error))?;
         Ok(partial.keep()?)
     }
@@ -206,16 +219,17 @@ fn header(bytes: u64) -> Header {
     header
 }
 
-/// Puts the files of an archive into a folder; only plain files with plain names.
+/// Puts the files of an archive into a folder, only plain files with plain names; gives what they add up to.
 ///
 /// # Errors
 /// When the archive cannot be read, is damaged, or holds anything else.
-pub fn unpack(path: &Path, folder: &Path) -> Result<()> {
+pub fn unpack(path: &Path, folder: &Path) -> Result<Checksums> {
     let file = File::open(path).map_err(|error| Error::file("read", path, error))?;
     let damaged = |error: std::io::Error| {
         Error::Usage(format!("the recording {} is damaged: {error}", path.display()))
     };
     let mut archive = Archive::new(BufReader::new(file));
+    let mut sums = Checksums::default();
     for entry in archive.entries().map_err(damaged)? {
         let mut entry = entry.map_err(damaged)?;
         let name = entry.path().map_err(damaged)?.into_owned();
@@ -234,9 +248,10 @@ pub fn unpack(path: &Path, folder: &Path) -> Result<()> {
         let parent = target.parent().unwrap_or(folder);
         std::fs::create_dir_all(parent).map_err(|error| Error::file("create", parent, error))?;
         let size = entry.size();
-        let mut out =
-            File::create(&target).map_err(|error| Error::file("create", &target, error))?;
-        let copied = std::io::copy(&mut entry, &mut out).map_err(damaged)?;
+        let out = File::create(&target).map_err(|error| Error::file("create", &target, error))?;
+        let mut sum = Sum::default();
+        let copied = std::io::copy(&mut entry, &mut Summed(out, &mut sum)).map_err(damaged)?;
+        sums.note(&name.to_string_lossy(), sum);
         if copied != size {
             return Err(Error::Usage(format!(
                 "the recording {} is cut off in {}: it was not written whole, or not copied whole",
@@ -245,7 +260,7 @@ pub fn unpack(path: &Path, folder: &Path) -> Result<()> {
             )));
         }
     }
-    Ok(())
+    Ok(sums)
 }
 
 /// Reads the beginning of a file; fewer bytes where it has fewer.

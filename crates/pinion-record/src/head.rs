@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// Names the file; it comes first, so that a recording is known by its beginning.
 pub const FILE_NAME: &str = "recording.toml";
 /// Version of what lies in a recording: it goes up when an older Pinion could not repeat the run.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// Says what was run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,6 +6,7 @@
 //! one, [`Recording`] opens one, [`outcome`] tells where two runs' summaries differ, [`diff`] where two runs part.
 
 mod archive;
+mod checksums;
 pub mod diff;
 mod head;
 pub mod outcome;

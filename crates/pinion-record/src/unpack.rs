@@ -11,6 +11,7 @@ use tempfile::TempDir;
 use toml::{Table, Value};
 
 use crate::archive;
+use crate::checksums;
 use crate::head::{self, FORMAT, Head, Kind};
 use crate::pack::{
     APP, MACHINE, MACHINE_BASE, OUTCOME, PIPELINES, TRANSPORT, read, with_base, written,
@@ -54,12 +55,17 @@ impl Recording {
             )
         })?;
         let is_unfinished = path.is_dir();
-        match is_unfinished {
-            false => archive::unpack(path, folder.path())?,
-            true => archive::copy(path, folder.path())?,
-        }
+        let sums = match is_unfinished {
+            false => Some(archive::unpack(path, folder.path())?),
+            true => archive::copy(path, folder.path()).map(|()| None)?,
+        };
         let text = text_of(&folder.path().join(head::FILE_NAME))?;
         let head = read_head(path, &text)?;
+        if let Some(sums) = sums {
+            let text = text_of(&folder.path().join(checksums::FILE_NAME))?;
+            let damaged = |why| format!("the recording {} is damaged: {why}", path.display());
+            sums.check(&text).map_err(|why| Error::Usage(damaged(why)))?;
+        }
         // Anybody may have made it: it names nothing of this computer's.
         let is_plain = |name: &String| {
             let mut parts = Path::new(name).components();

@@ -62,6 +62,13 @@ fn changed(path: &Path, name: &str, change: impl Fn(&str) -> String) -> PathBuf 
     let mut all = files(path);
     let (_, bytes) = all.iter_mut().find(|(found, _)| found == name).unwrap();
     *bytes = change(std::str::from_utf8(bytes).unwrap()).into_bytes();
+    // As somebody would who means it.
+    let sum = format!("{:08x} {name}", crc32fast::hash(bytes));
+    let (_, sums) = all.iter_mut().find(|(found, _)| found == "checksums.txt").unwrap();
+    let text = String::from_utf8(std::mem::take(sums)).unwrap();
+    let ends = format!(" {name}");
+    let lines = text.lines().map(|line| if line.ends_with(&ends) { &sum } else { line });
+    *sums = lines.flat_map(|line| [line, "\n"]).collect::<String>().into_bytes();
     let out = path.with_extension("changed");
     pack(&out, &all);
     out
@@ -73,6 +80,38 @@ fn recorded(folder: &Folder) -> PathBuf {
     let output = folder.pinion(&["run", &app, "--generate", GENERATE, "--record", "run.rec"]);
     assert!(output.status.success(), "{}", text(&output));
     folder.0.join("run.rec")
+}
+
+#[test]
+fn a_damaged_byte_is_found() {
+    let folder = Folder::new("record-damaged");
+    let whole = fs::read(recorded(&folder)).unwrap();
+    let path = folder.0.join("damaged.rec");
+    let files = files(&folder.0.join("run.rec"));
+    // A byte of each file's head, and some of what is in it.
+    let (mut at, mut places) = (0, Vec::new());
+    for (_, bytes) in &files {
+        places.push(at + 130);
+        places.extend(
+            [0, bytes.len() / 3, bytes.len() / 2, bytes.len() - 1].map(|byte| at + 512 + byte),
+        );
+        at += 512 + bytes.len().next_multiple_of(512);
+    }
+    let refused = |bytes: &[u8], what: &str| {
+        fs::write(&path, bytes).unwrap();
+        let output = folder.pinion(&["replay", "damaged.rec"]);
+        assert_eq!(output.status.code(), Some(2), "{what}: {}", text(&output));
+        assert!(text(&output).contains("damaged.rec"), "{what}: {}", text(&output));
+    };
+    for place in places {
+        let mut bytes = whole.clone();
+        bytes[place] ^= 1 << (place % 7);
+        refused(&bytes, &format!("byte {place}"));
+    }
+    // Cut off between two files, too.
+    for length in (0..at).step_by(512) {
+        refused(&whole[..length], &format!("{length} bytes"));
+    }
 }
 
 #[test]
@@ -202,7 +241,7 @@ fn what_is_no_recording_is_refused() {
         refuses(&["replay", "cut.rec"], "the recording");
     }
     for (file, from, to, part) in [
-        ("recording.toml", "format = 1", "format = 2", "reads format 1"),
+        ("recording.toml", "format = 2", "format = 3", "reads format 2"),
         ("recording.toml", "name = ", "nom = ", "damaged: recording.toml"),
         ("recording.toml", "--generate=", "--engine=native --generate=", "none of this pinion's"),
         (

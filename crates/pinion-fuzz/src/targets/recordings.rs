@@ -47,8 +47,9 @@ fn recording(input: &[u8]) -> String {
     }
 }
 
-/// Gives every block that says it begins a file the checksum that it wants.
+/// Gives every block that says it begins a file the checksum that it wants, and files those in the last one.
 fn mend(input: &mut [u8]) {
+    mend_files(input);
     for block in input.chunks_exact_mut(BLOCK) {
         if &block[257..262] != b"ustar" {
             continue;
@@ -56,6 +57,35 @@ fn mend(input: &mut [u8]) {
         block[CHECKSUM].fill(b' ');
         let sum: u32 = block.iter().map(|byte| u32::from(*byte)).sum();
         block[CHECKSUM].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+    }
+}
+
+/// Writes over the digits of those checksums whose names stand behind them.
+fn mend_files(input: &mut [u8]) {
+    let (mut at, mut sums) = (0, Vec::new());
+    while let Some(head) = input.get(at..at + BLOCK) {
+        let text = |field: &[u8]| {
+            let end = field.iter().position(|byte| *byte == 0).unwrap_or(field.len());
+            String::from_utf8_lossy(&field[..end]).into_owned()
+        };
+        let name = text(&head[..100]);
+        let Ok(size) = usize::from_str_radix(text(&head[124..136]).trim(), 8) else { return };
+        let from = at + BLOCK;
+        let Some(bytes) = from.checked_add(size).and_then(|end| input.get_mut(from..end)) else {
+            return;
+        };
+        if name == "checksums.txt" {
+            for line in bytes.split_mut(|byte| *byte == b'\n').filter(|line| line.len() > 9) {
+                let own =
+                    sums.iter().find(|(name, _): &&(String, u32)| name.as_bytes() == &line[9..]);
+                if let Some((_, sum)) = own {
+                    line[..8].copy_from_slice(format!("{sum:08x}").as_bytes());
+                }
+            }
+        } else {
+            sums.push((name, crc32fast::hash(bytes)));
+        }
+        at = from + size.next_multiple_of(BLOCK);
     }
 }
 
