@@ -21,6 +21,7 @@ mod order;
 mod overrides;
 mod registers;
 mod results;
+mod rewriting;
 mod saved;
 mod several;
 mod shapes;

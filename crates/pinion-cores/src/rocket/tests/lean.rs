@@ -170,3 +170,51 @@ fn agrees_with_the_reference() {
     println!("{retired} instructions, {left_out} turns were left out");
     assert!(retired > 200_000 && left_out > 10_000, "too little was tried");
 }
+
+/// Assembles a loop whose first instruction is another each time that it is gone through; `near`: the word that was
+/// written is the next one that is executed.
+fn rewriting(inner: u32, near: bool, fence: u32) -> Vec<u8> {
+    let back = |words: usize| {
+        let far = (words as u32 * 4).wrapping_neg();
+        (far >> 12 & 1) << 31
+            | (far >> 5 & 0x3f) << 25
+            | (far >> 1 & 0xf) << 8
+            | (far >> 11 & 1) << 7
+    };
+    // auipc x5; addi x5, x5, …; x6: addi x10, x10, 1; x7: addi x10, x10, 16; x15: forever
+    let mut code =
+        vec![0x0000_0297, 0, 0x0015_0337, 0x5133_0313, 0x0105_03b7, 0x5133_8393, 0x7ff0_0793];
+    let outer = code.len();
+    code.push(inner << 20 | 0x713); // li x14, inner
+    let write = [0x0072_a023, fence]; // sw x7, 0(x5)
+    code.extend(write.iter().filter(|_| near));
+    let written = code.len();
+    code[1] = (written as u32 * 4) << 20 | 0x0002_8293;
+    code.push(0x0015_0513);
+    code.extend([0x00a5_c5b3, 0x00b6_0633].repeat(6)); // xor x11, x11, x10; add x12, x12, x11
+    code.push(0xfff7_0713);
+    code.push(0x0007_1063 | back(code.len() - written)); // bnez x14
+    code.extend(write.iter().filter(|_| !near));
+    code.extend([0x0003_0e13, 0x0003_8313, 0x000e_0393]); // x6 and x7 change places
+    code.push(0x0007_9063 | back(code.len() - outer)); // bnez x15
+    code.into_iter().flat_map(u32::to_le_bytes).collect()
+}
+
+#[test]
+fn a_rewritten_loop_is_as_in_the_reference() {
+    const NOP: u32 = 0x13;
+    const FENCE_I: u32 = 0x100f;
+    let mut retired = 0;
+    for (inner, near) in [(1, true), (1, false), (5, true), (40, false)] {
+        for fence in [NOP, FENCE_I] {
+            let program = rewriting(inner, near, fence);
+            for seed in 1..=8 {
+                let [(reference, count, _), (lean, _, _)] =
+                    [false, true].map(|deaf| slices(&program, seed, deaf));
+                assert_eq!(reference, lean, "{inner} turns, near: {near}, {fence:#x}, {seed}");
+                retired += count;
+            }
+        }
+    }
+    assert!(retired > 100_000, "only {retired} instructions");
+}
