@@ -114,6 +114,8 @@ PARTS = {
     "interruptions": outside("interruptions", 20),
     "kills": outside("kills", 100),
     "endless": outside("endless", 100),
+    "pipes": outside("pipes", 1),
+    "starved": outside("starved", 1),
     "clients": outside("clients", 600),
     "runs": outside("runs", 10_000),
     "isa": isa,

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Attacks what docs/src/promises.md promises of the command from outside: writes that fail, interruptions,
-processes that are killed, and inputs that never end.
+processes that are killed, inputs that never end, pipes that nobody opens, and a computer that gives little.
 
     python3 tests/promises/run.py [--pinion PATH] [--most N] [PART]...
 
-PART is writes, bytes, calls, interruptions, kills, endless, clients or runs [default: all]. Needs a C compiler for writes
+PART is writes, bytes, calls, interruptions, kills, endless, pipes, starved, clients or runs [default: all]. Needs a C compiler for writes
 and strace for calls. Prints `ok` or `FAIL`
 for each test. --most says how many points are tried of each; scripts/promises.py tries them all.
 """
@@ -20,6 +20,8 @@ import endless
 import failing
 import interrupted
 import killed
+import pipes
+import starved
 from support import find_pinion
 
 PARTS = {
@@ -29,6 +31,8 @@ PARTS = {
     "interruptions": interrupted.run,
     "kills": killed.run,
     "endless": endless.run,
+    "pipes": pipes.run,
+    "starved": starved.run,
     "clients": crowd.run,
     "runs": conserved.run,
 }
