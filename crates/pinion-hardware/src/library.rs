@@ -14,7 +14,9 @@ use crate::verilator::Verilator;
 use crate::{HardwareError, units};
 
 /// The version of what stands around a block; a change makes all libraries anew.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
+/// What a block says (`$display`) is not the run's: standard output may be for JSON alone.
+const WORDS: &str = "#include <cstdio>\n#define VL_PRINTF(...) std::fprintf(stderr, __VA_ARGS__)\n";
 /// Beyond so many lines of C++ the compiler does not optimise: it would take minutes.
 const MANY_LINES: usize = 60_000;
 
@@ -166,6 +168,7 @@ impl Source {
             "Vblock",
         ]);
         command.args(["--CFLAGS", "-fPIC -DVL_USER_FATAL -DVL_USER_STOP -DVL_USER_FINISH"]);
+        command.args(["--CFLAGS", "-include words.h"]);
         command.args(["--LDFLAGS", "-shared", "--top-module", module]).args(parameters);
         command.arg("--Mdir").arg(folder.join("made"));
         if let Some(file) = &self.file {
@@ -183,6 +186,7 @@ impl Source {
     fn compile(&self, ports: &[Found], folder: &Path) -> Result<(), HardwareError> {
         let made = folder.join("made");
         write(&made.join("around.cpp"), &around(ports))?;
+        write(&made.join("words.h"), WORDS)?;
         let lines = fs::read_dir(&made).into_iter().flatten().filter_map(|entry| {
             let path = entry.ok()?.path();
             let is_cpp = path.extension().is_some_and(|end| end == "cpp");

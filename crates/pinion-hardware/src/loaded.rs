@@ -6,10 +6,15 @@ use std::path::Path;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
+use libloading::os::unix;
 use libloading::{Library as Shared, Symbol};
 
 use crate::HardwareError;
 use crate::library::{Found, Library};
+
+/// What a library calls must be there when it is opened: a function that its block imports and nobody wrote would end
+/// the process at the call.
+const WHOLE: c_int = unix::RTLD_NOW | unix::RTLD_LOCAL;
 
 type New = unsafe extern "C" fn() -> *mut c_void;
 type Delete = unsafe extern "C" fn(*mut c_void);
@@ -64,8 +69,8 @@ impl Loaded {
         let path = &library.path;
         // SAFETY: the library is of the user's own cache, made of the block that they asked for; its
         // constructors are those of Verilator's runtime.
-        let shared = unsafe { Shared::new(path) }.map_err(|error| problem(path, error))?;
-        let shared = Arc::new(shared);
+        let shared = unsafe { unix::Library::open(Some(path), WHOLE) };
+        let shared = Arc::new(Shared::from(shared.map_err(|error| problem(path, error))?));
         let new: New = symbol(&shared, path, "pinion_block_new")?;
         let place: Place = symbol(&shared, path, "pinion_block_port")?;
         let calls = Calls {

@@ -4,6 +4,7 @@
 //! known for what it is and replaced. The folder belongs to the user alone; who connects is checked
 //! by the credentials the kernel gives.
 
+use std::cell::RefCell;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, IoSlice, IoSliceMut, Read as _, Seek as _, Write as _};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
@@ -21,6 +22,9 @@ use nix::unistd::{Gid, Group, Uid, User, geteuid, getgrouplist};
 
 use pinion_app::error::{Error, Result};
 use pinion_assets::own_folder::{self, OwnFolder};
+
+use super::message::{Header, Kind};
+use super::refusal::Code;
 
 /// Programs that may wait to be let in.
 const BACKLOG: i32 = 128;
@@ -109,6 +113,8 @@ pub struct Door {
     listener: UnixListener,
     path: PathBuf,
     allowed: Allowed,
+    /// Is closed where the process may have no more files open, for as long as a visitor is turned away.
+    spare: RefCell<Option<File>>,
     _lock: Flock<File>,
 }
 
@@ -139,17 +145,49 @@ impl Door {
         fs::set_permissions(&path, fs::Permissions::from_mode(mode))
             .map_err(|error| Error::file("protect", &path, error))?;
         listen(&fd, Backlog::new(BACKLOG).unwrap_or(Backlog::MAXCONN)).map_err(refused)?;
-        Ok(Self { listener: UnixListener::from(fd), path, allowed, _lock: lock })
+        let (listener, spare) = (UnixListener::from(fd), RefCell::new(spare()));
+        Ok(Self { listener, path, allowed, spare, _lock: lock })
     }
 
     /// Lets a program in: its connection, and whether it may use the NIC.
     pub fn accept(&self) -> Option<(Connection, bool)> {
-        let (stream, _) = self.listener.accept().ok()?;
+        let stream = match self.listener.accept() {
+            Ok((stream, _)) => stream,
+            Err(error) => {
+                let errno = error.raw_os_error().map(Errno::from_raw);
+                if matches!(errno, Some(Errno::EMFILE | Errno::ENFILE)) {
+                    self.turn_away();
+                }
+                return None;
+            }
+        };
         stream.set_nonblocking(true).ok()?;
         let connection = Connection::new(stream)?;
         let allowed = self.allowed.allows(geteuid(), connection.user, connection.group);
         Some((connection, allowed))
     }
+
+    /// Tells a program for which there is no room so: left waiting, it would wait for as long as the others stay.
+    fn turn_away(&self) {
+        drop(self.spare.take());
+        if let Ok((stream, _)) = self.listener.accept()
+            && let Some(connection) = Connection::new(stream)
+        {
+            let header = Header::ask(Kind::Hello, 0).answer(Code::Limit as u32);
+            // Who does not listen finds it closed.
+            let _ = connection.send(&[&header.bytes(), FULL.as_bytes()], &[]);
+        }
+        self.spare.replace(spare());
+    }
+}
+
+/// What is said to a program that cannot be let in.
+const FULL: &str =
+    "the NIC may have no more files open (`ulimit -n`), and so many programs are connected";
+
+/// Opens a file that is none, to be closed in need.
+fn spare() -> Option<File> {
+    File::open("/dev/null").ok()
 }
 
 impl AsFd for Door {
