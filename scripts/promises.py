@@ -116,6 +116,7 @@ PARTS = {
     "endless": outside("endless", 100),
     "pipes": outside("pipes", 1),
     "starved": outside("starved", 1),
+    "blocks": outside("blocks", 1),
     "clients": outside("clients", 600),
     "runs": outside("runs", 10_000),
     "isa": isa,

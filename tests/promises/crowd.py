@@ -6,6 +6,7 @@ import fcntl
 import os
 import random
 import re
+import resource
 import shutil
 import signal
 import socket
@@ -22,6 +23,9 @@ CLIENTS, PROCESSES = 256, 8
 LONGEST_ANSWER_S = 1.0
 MOST_KIB = 64 << 10
 SECONDS = 5
+# Files that a NIC may have open in a full house, and how long somebody outside may wait for a word.
+FEW_FILES = 24
+LONGEST_STATUS_S = 20
 MAGIC, VERSION = 0x4E495046, 1
 STATUS = 9
 SEED = int(os.environ.get("PINION_TEST_SEED", "1"))
@@ -114,30 +118,73 @@ def inside(pinion, seconds):
         folder = Path(place)
         environment = {**os.environ, "PINION_NIC_DIR": str(folder / "nic")}
         words = ["nic", "--machine", "fpspin", "--tap", "pin0", "--address", "10.11.0.1/24"]
-        with (folder / "said.txt").open("w") as said:
-            nic = subprocess.Popen(
-                [str(pinion), *words], env=environment, stdout=said, stderr=said
-            )
-        crowd = []
-        try:
-            crowd_of(nic, folder, crowd, seconds)
-        finally:
-            for one in crowd:
-                one.kill()
-                one.wait()
-            nic.send_signal(signal.SIGINT)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                nic.wait(timeout=20)
-            nic.kill()
+        for attack, limit in [
+            (lambda nic: crowd_of(nic, folder, seconds), None),
+            (lambda nic: full_house(nic, folder, pinion, environment), few_files),
+        ]:
+            with (folder / "said.txt").open("w") as said:
+                nic = subprocess.Popen(
+                    [str(pinion), *words], env=environment, stdout=said, stderr=said, preexec_fn=limit
+                )
+            try:
+                attack(nic)
+            finally:
+                nic.send_signal(signal.SIGINT)
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    nic.wait(timeout=20)
+                nic.kill()
+                nic.wait()
 
 
-def crowd_of(nic, folder, crowd, seconds):
+def few_files():
+    resource.setrlimit(resource.RLIMIT_NOFILE, (FEW_FILES, FEW_FILES))
+
+
+def full_house(nic, folder, pinion, environment):
+    """More clients than the NIC may have files open: those inside are answered, the others told."""
+    good = connect(opened(nic, folder))
+    ask(nic, good)
+    idle = []
+    for _ in range(3 * FEW_FILES):
+        with contextlib.suppress(OSError):
+            idle.append(connect(opened(nic, folder)))
+    if (took := ask(nic, good)) > LONGEST_ANSWER_S:
+        raise Broken(f"an answer in a full house took {took:.2f} s")
+    command = [str(pinion), "nic", "status"]
+    try:
+        told = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=LONGEST_STATUS_S)
+    except subprocess.TimeoutExpired:
+        raise Broken("in a full house `pinion nic status` waits") from None
+    if told.returncode != 2 or "no more files" not in told.stderr:
+        raise Broken(f"in a full house: exit status {told.returncode}, {told.stderr!r}")
+    for one in idle:
+        one.close()
+    time.sleep(0.2)
+    subprocess.run(command, env=environment, capture_output=True, check=True, timeout=LONGEST_STATUS_S)
+
+
+def opened(nic, folder):
+    """Waits until the NIC is there; gives its door."""
     end = time.monotonic() + 60
     while "Ctrl-C ends" not in (folder / "said.txt").read_text():
         if nic.poll() is not None or time.monotonic() > end:
             raise Broken((folder / "said.txt").read_text())
         time.sleep(0.05)
-    door = next(path for path in (folder / "nic").rglob("*") if path.is_socket())
+    return next(path for path in (folder / "nic").rglob("*") if path.is_socket())
+
+
+def crowd_of(nic, folder, seconds):
+    crowd = []
+    try:
+        crowded(nic, folder, crowd, seconds)
+    finally:
+        for one in crowd:
+            one.kill()
+            one.wait()
+
+
+def crowded(nic, folder, crowd, seconds):
+    door = opened(nic, folder)
     good, each = connect(door), CLIENTS // PROCESSES
     ask(nic, good)
     for number in range(PROCESSES):

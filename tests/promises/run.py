@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Attacks what docs/src/promises.md promises of the command from outside: writes that fail, interruptions,
-processes that are killed, inputs that never end, pipes that nobody opens, and a computer that gives little.
+processes that are killed, inputs that never end, pipes that nobody opens, a computer that gives little, blocks that misbehave.
 
     python3 tests/promises/run.py [--pinion PATH] [--most N] [PART]...
 
-PART is writes, bytes, calls, interruptions, kills, endless, pipes, starved, clients or runs [default: all]. Needs a C compiler for writes
+PART is writes, bytes, calls, interruptions, kills, endless, pipes, starved, blocks, clients or runs [default: all]. Needs a C compiler for writes
 and strace for calls. Prints `ok` or `FAIL`
 for each test. --most says how many points are tried of each; scripts/promises.py tries them all.
 """
@@ -12,6 +12,7 @@ for each test. --most says how many points are tried of each; scripts/promises.p
 import argparse
 import sys
 
+import blocks
 import bounded
 import calls
 import conserved
@@ -33,6 +34,7 @@ PARTS = {
     "endless": endless.run,
     "pipes": pipes.run,
     "starved": starved.run,
+    "blocks": blocks.run,
     "clients": crowd.run,
     "runs": conserved.run,
 }

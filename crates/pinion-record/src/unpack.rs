@@ -62,9 +62,10 @@ impl Recording {
         let text = text_of(&folder.path().join(head::FILE_NAME))?;
         let head = read_head(path, &text)?;
         if let Some(sums) = sums {
-            let text = text_of(&folder.path().join(checksums::FILE_NAME))?;
+            let text = fs::read_to_string(folder.path().join(checksums::FILE_NAME));
+            let text = text.map_err(|error| format!("its {}: {error}", checksums::FILE_NAME));
             let damaged = |why| format!("the recording {} is damaged: {why}", path.display());
-            sums.check(&text).map_err(|why| Error::Usage(damaged(why)))?;
+            text.and_then(|text| sums.check(&text)).map_err(|why| Error::Usage(damaged(why)))?;
         }
         // Anybody may have made it: it names nothing of this computer's.
         let is_plain = |name: &String| {
