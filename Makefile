@@ -68,6 +68,7 @@ hardware:
 	python3 tests/hardware/run.py --all --packets 100000
 	python3 tests/hardware/model.py
 	python3 tests/hardware/nic.py
+	python3 tests/hardware/calibrated.py
 	python3 tests/hardware/nic.py --rows
 	python3 tests/hardware/nanopu_nic.py --messages 40000 --gap 600
 	python3 tests/hardware/nanopu_nic.py --p4 ndp --messages 40000 --gap 600

@@ -1,7 +1,8 @@
 // What the HPU's driver promises: a task comes back as one completion, in order, and not while a command of it or
 // a transfer is pending; commands are issued to free places only, offered once, in order, with the words they
 // were written with, never before the completion of the task before has left; who waits for a command goes on
-// when it is done; a handler ends or is interrupted within its time, and its packet comes back within twice that.
+// when it is done; a handler ends or is interrupted within its time, and where the trap handler hangs, which has as
+// long, and as long again only while it waits for the completion before, its packet comes back all the same.
 module hpu_driver_proof #(
     parameter integer COMMANDS = 2,
     parameter integer DATA_BITS = 2,
@@ -66,9 +67,15 @@ module hpu_driver_proof #(
     // Whether a completion of an earlier task is due; cycles that a handler runs.
     reg                owes = 0;
     reg [3:0]          time_of = 0;
+    reg                graced = 0;
     wire               taken = reg_valid && reg_ready && !reg_error;
     wire               issues = taken && !reg_write && offset == ISSUE;
     wire               leaves = completion_valid && completion_ready;
+    wire               rings = taken && offset == DOORBELL && runs;
+    wire               is_over = runs && time_of == LIMIT - 1 && !rings;
+    wire               before = next_task == next_done + 2'd2;
+    wire               spares = is_over && !user_mode && !lost
+        && (!graced || (before && reg_valid && offset == DOORBELL));
     wire [ID-1:0]      asked = reg_value[ID-1:0];
     reg                was_issue = 0;
     wire [2:0]         expected_word
@@ -117,11 +124,12 @@ module hpu_driver_proof #(
             if (taken && offset == DOORBELL && runs) {runs, owes} <= 2'b01;
             else if (lost) runs <= 0;
             if (leaves) owes <= taken && offset == DOORBELL && runs;
-            time_of <= !runs || (taken && offset == DOORBELL) || interrupts || lost ? 0
-                : time_of == LIMIT && next_task != next_done + 2'd1 ? LIMIT : time_of + 1;
-            in_time: assert (lost || time_of <= LIMIT);
-            if (lost && runs) not_too_soon: assert (time_of >= LIMIT);
-            if (lost) freed: assert (next_done == next_task || next_done + 2'd1 == next_task);
+            time_of <= !runs || rings || interrupts || spares || lost ? 0 : time_of + 1;
+            graced <= runs && (graced || interrupts || spares);
+            in_time: assert (lost || time_of < LIMIT);
+            if (is_over && user_mode && !lost) barks: assert (interrupts);
+            if (lost && runs) not_too_soon: assert (time_of >= LIMIT && graced);
+            if (lost && next_done != next_task && busy == 0 && !transfers_pending) freed: assert (completion_valid);
         end
     end
 endmodule

@@ -21,6 +21,7 @@ rtl! {
     "common/free_list.sv" as "free_list.sv",
     "common/queue.sv" as "queue.sv",
     "common/round_robin.sv" as "round_robin.sv",
+    "hpu/hpu_driver.sv" as "hpu_driver.sv",
     "nanopu/jbsq.sv" as "jbsq.sv",
     "nanopu/local_queues.sv" as "local_queues.sv",
     "nanopu/message_table.sv" as "message_table.sv",
@@ -99,6 +100,9 @@ const fn what(unit: Unit) -> &'static str {
             "room in L1, the copy, an idle HPU; one in each cluster"
         }
         Unit::Spin(SpinUnit::CommandUnit) => "whose command goes to which interface",
+        Unit::Spin(SpinUnit::HpuDriver) => {
+            "tasks, commands, completions, the watchdog; one at each HPU, beside the model only"
+        }
         Unit::NanoPu(NanoPuUnit::Jbsq) => "nanoPU: the hart of each message, JBSQ(n)",
         Unit::NanoPu(NanoPuUnit::ThreadScheduler) => {
             "nanoPU: the context that should run, its interrupt; one at each hart"

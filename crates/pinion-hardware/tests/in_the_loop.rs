@@ -177,6 +177,57 @@ fn a_command_unit_of_hardware_changes_no_result() {
     }
 }
 
+/// Runs with blocks beside the model.
+fn beside(folder: &str, set: &[&str], traffic: &str, units: &[&str]) {
+    let Some(app) = load(folder, set) else { return };
+    let (outcome, _, nic) = run(&app, traffic, Some(&choice(units, true)));
+    assert_eq!(nic.hardware_failure(), None, "{units:?} beside {folder}");
+    assert_eq!(outcome, Outcome::Finished, "{folder}");
+}
+
+/// What handlers do with their HPU's driver: nothing, commands of each kind, transfers of the cluster's DMA engine.
+fn driven(count: u32) -> Vec<(&'static str, String)> {
+    let mut all = vec![
+        (BUSY, packets(count)),
+        ("examples/strided_ddt", format!("slmp,size=564,bytes={},syn=none", 512 * count)),
+        (TENANTS, format!("udp,dport=9600,size=512,packets=1,rate=100g,messages={count}")),
+    ];
+    let with_count = |(app, traffic)| (app, format!("{traffic},messages={count}"));
+    all.extend(COMMANDS.map(with_count));
+    all
+}
+
+const TENANTS: &str = "examples/multi_tenant";
+
+#[test]
+fn drivers_of_hardware_do_as_the_models() {
+    if !is_left_out() {
+        for (app, traffic) in driven(300) {
+            beside(app, &SMALL, &traffic, &["hpu_driver"]);
+        }
+        beside("examples/aggregate", &SMALL, "slmp,size=512,bytes=65536,syn=none", &["hpu_driver"]);
+        let Some(app) = load(BUSY, &SMALL) else { return };
+        let said = choice(&["hpu_driver"], false).seat(&mut app.nic().expect("a NIC"));
+        let said = said.expect_err("no seat").to_string();
+        assert!(said.contains("add --compare"), "{said}");
+    }
+}
+
+/// Handlers that trap, reach where they may not, or hang: the watchdog's interrupt, and what the trap handler says.
+#[test]
+fn drivers_of_hardware_end_what_hangs() {
+    if !is_left_out() {
+        let faults = "tests/faults/handlers";
+        // A null pointer, an illegal instruction, a stack that overflows, a loop; a tenant that tries all.
+        let cases =
+            [(faults, 9600), (faults, 9610), (faults, 9613), (faults, 9614), (TENANTS, 9601)];
+        for (app, port) in cases {
+            let traffic = format!("udp,dport={port},size=64,packets=1,messages=40,rate=100g");
+            beside(app, &SMALL, &traffic, &["hpu_driver"]);
+        }
+    }
+}
+
 #[test]
 fn all_units_that_can_are_hardware_at_once() {
     if !is_left_out() {
@@ -198,12 +249,17 @@ fn random_traffic() {
     for (app, traffic) in COMMANDS {
         same(app, &[], &format!("{traffic},messages={count}"), &["command_unit"]);
     }
+    for (app, traffic) in driven(count) {
+        beside(app, &["mpq.count=16"], &traffic, &["hpu_driver"]);
+    }
 }
 
 /// Writes a block of one's own; gives its file.
 fn own(folder: &Path, unit: &str, change: &str, to: &str) -> PathBuf {
-    let text =
-        std::fs::read_to_string(Path::new(ROOT).join(format!("hardware/rtl/spin/{unit}.sv")));
+    let text = ["spin", "hpu"].into_iter().find_map(|group| {
+        let path = Path::new(ROOT).join(format!("hardware/rtl/{group}/{unit}.sv"));
+        std::fs::read_to_string(path).ok()
+    });
     let text = text.expect("the unit").replacen(&format!("module {unit}"), "module mine", 1);
     assert!(text.contains(change), "{unit} has no {change}");
     let file = folder.join("mine.sv");
@@ -288,6 +344,39 @@ fn a_block_that_matches_or_gives_room_otherwise_is_found() {
         let (_, _, nic) = run(&app, &packets(80), Some(&alone));
         let said = nic.hardware_failure().expect("a failure");
         assert!(said.contains(expected), "{said}");
+    }
+}
+
+#[test]
+fn a_driver_that_differs_is_told_at_its_first_cycle() {
+    if is_left_out() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let hangs = ("tests/faults/handlers", "udp,dport=9614,size=64,packets=1");
+    let cases = [
+        (COMMANDS[0], "held && busy == 0", "held", "completion_valid is 0x1 and the model's 0x0"),
+        (
+            COMMANDS[2],
+            "!busy[asked] || answered",
+            "!busy[asked]",
+            "reg_ready is 0x0 and the model's 0x1",
+        ),
+        (
+            hangs,
+            "if (takes || interrupts",
+            "if (interrupts",
+            "interrupts is 0x0 and the model's 0x1",
+        ),
+    ];
+    for ((app, traffic), change, to, expected) in cases {
+        let file = own(folder.path(), "hpu_driver", change, to);
+        let Some(app) = load(app, &SMALL) else { return };
+        let named = format!("hpu_driver={}", file.display());
+        let beside = Choice::read(&[named], true, folder.path().to_owned()).expect("a unit");
+        let (_, _, nic) = run(&app, &format!("{traffic},messages=40"), Some(&beside));
+        let said = nic.hardware_failure().expect("a difference");
+        assert!(said.contains(expected) && said.contains("state_busy"), "{said}");
     }
 }
 

@@ -8,6 +8,7 @@
 pub mod cluster_scheduler;
 pub mod command_unit;
 pub mod dispatcher;
+pub mod hpu_driver;
 pub mod matching_engine;
 pub mod mpq_engine;
 pub mod packet_allocator;
@@ -22,6 +23,7 @@ use pinion_spin_machine::Machine;
 pub use cluster_scheduler::SchedulerSeat;
 pub use command_unit::CommandSeat;
 pub use dispatcher::DispatcherSeat;
+pub use hpu_driver::DriverSeat;
 pub use matching_engine::MatchingSeat;
 pub use mpq_engine::MpqSeat;
 pub use packet_allocator::AllocatorSeat;
@@ -42,17 +44,20 @@ pub enum Unit {
     ClusterScheduler,
     /// Whose command goes to an interface.
     CommandUnit,
+    /// Each HPU's driver.
+    HpuDriver,
 }
 
 impl Unit {
     /// All units that hardware can stand for.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::MatchingEngine,
         Self::PacketAllocator,
         Self::MpqEngine,
         Self::Dispatcher,
         Self::ClusterScheduler,
         Self::CommandUnit,
+        Self::HpuDriver,
     ];
 
     /// Gives its name, which is its module's, too.
@@ -64,6 +69,7 @@ impl Unit {
             Self::Dispatcher => "dispatcher",
             Self::ClusterScheduler => "cluster_scheduler",
             Self::CommandUnit => "command_unit",
+            Self::HpuDriver => "hpu_driver",
         }
     }
 
@@ -71,8 +77,15 @@ impl Unit {
     pub const fn count(self, machine: &Machine) -> u32 {
         match self {
             Self::ClusterScheduler => machine.cluster.count,
+            Self::HpuDriver => machine.hpus(),
             _ => 1,
         }
+    }
+
+    /// Says whether a block can only run beside the model: what it answers in a later cycle the model needs at
+    /// once.
+    pub const fn only_compares(self) -> bool {
+        matches!(self, Self::HpuDriver)
     }
 
     /// Says what a block needs to stand for it in a machine.
@@ -87,6 +100,7 @@ impl Unit {
             Self::Dispatcher => dispatcher::needs(machine),
             Self::ClusterScheduler => cluster_scheduler::needs(machine),
             Self::CommandUnit => command_unit::needs(machine),
+            Self::HpuDriver => hpu_driver::needs(machine),
         }
     }
 }
@@ -147,6 +161,8 @@ pub struct Blocks {
     pub schedulers: Vec<SchedulerSeat>,
     /// The command unit's.
     pub commands: Option<CommandSeat>,
+    /// The HPUs' drivers', by HPU.
+    pub drivers: Vec<DriverSeat>,
     /// What has ended the run.
     pub failure: Option<String>,
 }
@@ -184,6 +200,9 @@ impl Blocks {
                 self.commands =
                     blocks.next().map(|block| CommandSeat::new(block, compares, machine));
             }
+            Unit::HpuDriver => {
+                self.drivers = blocks.map(|block| DriverSeat::new(block, compares)).collect();
+            }
         }
     }
 
@@ -196,6 +215,7 @@ impl Blocks {
         lines.extend(self.dispatcher.iter().map(|seat| seat.block.describe()));
         lines.extend(self.schedulers.iter().map(|seat| seat.block.describe()));
         lines.extend(self.commands.iter().map(|seat| seat.block.describe()));
+        lines.extend(self.drivers.iter().map(|seat| seat.block.describe()));
         lines
     }
 }
@@ -269,6 +289,18 @@ impl InLoop {
     #[inline]
     pub fn commands(&mut self) -> Option<&mut CommandSeat> {
         self.0.as_deref_mut()?.commands.as_mut()
+    }
+
+    /// Gives that of an HPU's driver.
+    #[inline]
+    pub fn driver(&mut self, hpu: usize) -> Option<&mut DriverSeat> {
+        self.0.as_deref_mut()?.drivers.get_mut(hpu)
+    }
+
+    /// Says whether there are blocks of HPUs' drivers, which see each access to a register in its cycle.
+    #[inline]
+    pub fn has_drivers(&self) -> bool {
+        self.0.as_deref().is_some_and(|all| !all.drivers.is_empty())
     }
 
     /// Says whether a block stands in the place of the MPQ engine.

@@ -6,7 +6,8 @@
 //          next. Answers of commands; `transfers_pending`: the cluster's DMA engine works for this core.
 // Out:     commands, in the order of their issue; completions; `error_valid`: the trap handler reports a cause.
 //          `interrupts`: the watchdog ends the handler, by a trap that it cannot mask; `lost`, from then on: the
-//          trap handler has hung as long, and the core is to be stopped.
+//          trap handler has hung, too, and the core is to be stopped. That has its own time, `watchdog_cycles` as they
+//          are when the handler's end, and as long again while it waits for the completion before.
 // Latency: a task given in cycle t is taken by a core that waits in t + 1. A command issued in t is offered in
 //          t + 1; who waits for one goes on in the cycle of its answer. The doorbell in t: idle and, if nothing
 //          is pending, `completion_valid` in t + 1. A task without a handler is a completion at once.
@@ -59,7 +60,7 @@ module hpu_driver #(
     localparam [6:0] HANDLER = 7'h00, LAST_TASK = 7'h13, DOORBELL = 7'h14, ERROR = 7'h15, ISSUE = 7'h20,
         WAIT = 7'h21, TEST = 7'h22, INFO = 7'h23, WORDS = 7'h24;
 
-    // The task here, whether the core has it, and one without a handler that waits for its place below.
+    // The task here, whether the core has it, and one without a handler, or given up, that waits for its place below.
     reg                 given, started, bounced;
     reg [20*32-1:0]     words;
     reg [DATA_BITS-1:0] data;
@@ -107,10 +108,12 @@ module hpu_driver #(
     );
 
     // The watchdog's time is over, and the handler still runs.
+    reg  graced;
     wire expires = left == 1 && given && started && !rings && !lost;
     assign interrupts = expires && user_mode;
-    // The completion before goes first.
-    wire gives_up = expires && !user_mode && !held;
+    // An exception came before, and its handler has just begun; or that waits at the doorbell.
+    wire spares = expires && !user_mode && (!graced || (held && reg_valid && reg_offset == DOORBELL));
+    wire gives_up = expires && !user_mode && !spares;
     wire ends = (rings && given && started) || gives_up;
     wire leaves = completion_valid && completion_ready;
     wire bounces = task_valid && idle && task_words[31:0] == 0;
@@ -151,19 +154,21 @@ module hpu_driver #(
             if (issues_now) command_answer <= {{32 - ID{1'b0}}, free_id};
             if (!reg_write && reg_offset == TEST) command_answer <= {31'd0, tested};
         end
-        if (reset) {given, started, bounced, held, lost, left} <= 0;
+        if (reset) {given, started, bounced, held, lost, left, graced} <= 0;
         else begin
             if (task_valid && idle && !bounces) given <= 1;
             else if (ends) given <= 0;
             started <= !ends && (started || takes);
-            bounced <= (bounced || bounces) && held && !leaves;
-            if (ends) {held, done_data} <= {1'b1, data};
+            // The completion before goes first.
+            bounced <= (bounced || bounces || gives_up) && held && !leaves;
+            if (ends && (!held || leaves)) {held, done_data} <= {1'b1, data};
             else if (bounces && (!held || leaves)) {held, done_data} <= {1'b1, task_data};
             else if (bounced && (!held || leaves)) {held, done_data} <= {1'b1, data};
             else if (leaves) held <= 0;
             if (gives_up) lost <= 1;
-            if (takes || interrupts) left <= watchdog_cycles;
-            else if (left != 0 && (!expires || gives_up)) left <= left - 1'b1;
+            if (takes || interrupts || spares) left <= watchdog_cycles;
+            else if (left != 0) left <= left - 1'b1;
+            graced <= !takes && (graced || interrupts || spares);
         end
     end
 

@@ -40,6 +40,10 @@ impl Clusters {
         let core = self.core_id(cluster, hpu);
         let Some(id) = self.drivers[core].queue.pop_front() else { return false };
         let more = !self.drivers[core].queue.is_empty();
+        if let Some(seat) = shared.hardware.driver(core) {
+            let command = &self.drivers[core].slots[id as usize].command;
+            seat.take_command(id, command.info, &command.words);
+        }
         let units = &mut self.each[cluster as usize];
         if more {
             units.commands.arbiter.ask(now + 1, hpu);

@@ -60,6 +60,9 @@ impl Clusters {
         let Some(hpu) = granted else { return };
         let core = self.core_id(cluster, hpu);
         let Some(task) = self.drivers[core].completion.take() else { return };
+        if let Some(seat) = shared.hardware.driver(core) {
+            seat.take_completion();
+        }
         self.free_room(shared, now, cluster, &task);
         let units = &mut self.each[cluster as usize];
         let is_oldest = units.feedback.spill.is_empty();

@@ -261,6 +261,8 @@ impl Clusters {
                     return self.enter_lane(id, time, address);
                 }
                 Stop::Shared => break,
+                // Beside a block each access has its turn.
+                Stop::Private if shared.hardware.has_drivers() => break,
                 Stop::Private => match self.access_private(shared, id, time) {
                     Some(next) => next,
                     None => break,

@@ -15,6 +15,7 @@ impl Nic {
         if let Some(blocks) = self.shared.hardware.0.as_deref_mut() {
             blocks.cycle = now;
             self.begin_hardware_cycle();
+            self.clusters.show_waiting(&mut self.shared);
         }
     }
 
@@ -91,6 +92,12 @@ impl Nic {
                 format!("{entered} tasks at the entrance, {queued} in the queue")
             });
         }
+        for (core, seat) in blocks.drivers.iter_mut().enumerate() {
+            if found.is_some() {
+                break;
+            }
+            found = seat.end(|| clusters.describe_driver(core));
+        }
         let Some((what, packet, state)) = found else { return };
         let mut lines = vec![what];
         if let Some(packet) = packet {
@@ -152,6 +159,7 @@ impl Nic {
         } else {
             schedule |= waiting.is_some() && ready.is_some_and(|ready| ready != 0);
         }
+        clusters.begin_drivers(&mut blocks.drivers, cycle);
         let offers =
             blocks.commands.as_mut().is_some_and(|seat| seat.begin(commands.offered(cycle)));
         if takes {

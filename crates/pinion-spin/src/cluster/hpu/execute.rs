@@ -269,6 +269,9 @@ impl Clusters {
         listener: &mut dyn Listener,
     ) {
         self.cores[id].waiting = Waiting::Ever;
+        if let Some(seat) = shared.hardware.driver(id) {
+            seat.leave();
+        }
         if shared.machine.protection.pmp == crate::machine::PmpPolicy::Rtl {
             return; // the RTL hangs here, and so does its packet
         }

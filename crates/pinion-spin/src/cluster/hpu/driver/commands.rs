@@ -11,6 +11,7 @@ use crate::command::{Command, Kind};
 use crate::listener::Listener;
 use crate::scene::Refused;
 use crate::shared::{Shared, unit};
+use crate::wake::Due;
 
 impl Clusters {
     /// Issues the command a core has written; `None`: it has to wait.
@@ -26,10 +27,10 @@ impl Clusters {
         }
         let driver = &self.drivers[core];
         let running = driver.running?;
-        if driver.completion.is_some() {
+        if driver.completion.is_some() || self.had_completion(shared, core) {
             return None;
         }
-        let id = driver.slots.iter().position(|slot| !slot.busy)? as u32;
+        let id = self.free_slot(shared, core)?;
         let draft = driver.draft;
         if shared.machine.protection.check_commands
             && let Err(what) = self.check_command(shared, core, running.context)
@@ -113,6 +114,11 @@ impl Clusters {
         let per_hpu = shared.machine.command.per_hpu;
         let core = (command / per_hpu) as usize;
         let id = command % per_hpu;
+        if let Some(seat) = shared.hardware.driver(core)
+            && !seat.respond(id)
+        {
+            return shared.wheel.push(now + 1, Due::CommandResponse(command));
+        }
         self.drivers[core].slots[id as usize].busy = false;
         let (cluster, hpu) = (self.cores[core].cluster, self.cores[core].index);
         shared.tell(listener, || unit(UnitEventKind::CommandResponse, now, cluster, hpu, id, 0));

@@ -81,6 +81,9 @@ impl Clusters {
             return self.arm_watchdog(shared, id, again);
         }
         self.stop_core(id);
+        if let Some(seat) = shared.hardware.driver(id) {
+            seat.withdraw();
+        }
         self.interrupt(shared, now, id);
     }
 }

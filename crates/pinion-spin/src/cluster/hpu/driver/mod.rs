@@ -1,7 +1,8 @@
 //! The HPU driver: hands tasks to a core, takes its commands, holds its completion back until they
 //! are done, and watches how long a handler runs.
 //!
-//! Its steps are in `task.rs`, `commands.rs` and `registers.rs`, what keeps tasks apart in `door.rs`. In: tasks from the cluster's scheduler, the core's reads and writes of the registers at
+//! Its steps are in `task.rs`, `commands.rs` and `registers.rs`, what keeps tasks apart in `door.rs`,
+//! what blocks of hardware beside it see in `hardware.rs`. In: tasks from the cluster's scheduler, the core's reads and writes of the registers at
 //! 0x1b205000, responses of commands. Out: completions, commands. Holds the running task, one
 //! completion that waits for its commands, the command slots and the DMA front end of its core.
 //! Makes the core wait: for a task, for a free command slot, for the completion before. (Paper
@@ -12,6 +13,7 @@
 
 mod commands;
 mod door;
+mod hardware;
 mod registers;
 mod task;
 
@@ -122,7 +124,7 @@ pub struct DmaFrontEnd {
 pub struct HpuDriver {
     /// The task the core has or is to take.
     pub running: Option<Running>,
-    /// Task without handler that waits to become a completion.
+    /// Task without handler, or given up, that waits to become a completion.
     pub bounced: Option<Task>,
     /// First cycle in which it may be given a task.
     pub idle_from: u64,

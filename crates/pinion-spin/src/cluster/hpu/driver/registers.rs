@@ -44,6 +44,23 @@ impl Clusters {
         if offset >= register::PAGE {
             return done(0, now);
         }
+        if shared.hardware.has_drivers() {
+            return self.access_beside(shared, id, access, offset, now, listener);
+        }
+        self.access_register(shared, id, access, offset, now, listener)
+    }
+
+    /// Accesses it within the driver's page.
+    #[inline]
+    pub fn access_register(
+        &mut self,
+        shared: &mut Shared,
+        id: usize,
+        access: &Access<u32>,
+        offset: u32,
+        now: u64,
+        listener: &mut dyn Listener,
+    ) -> Performed {
         match offset % register::SPAN {
             offset @ ..register::ISSUE => {
                 self.access_task(shared, id, access, offset, now, listener)
@@ -80,6 +97,10 @@ impl Clusters {
             }
             register::DOORBELL if driver.completion.is_some() => {
                 Performed::Wait(Waiting::Completion)
+            }
+            register::DOORBELL if self.had_completion(shared, id) => {
+                self.resume(shared, id, now + 1);
+                Performed::Wait(Waiting::Nothing)
             }
             register::DOORBELL if self.has_no_task(shared, id) => {
                 done(self.drivers[id].answer(offset, Some(0)), now)
@@ -141,6 +162,11 @@ impl Clusters {
                     Some(command)
                 }
                 None if self.drivers[id].running.is_none() => return fault(access),
+                None if self.goes_on(id) => {
+                    // The block sees the place, or the completion's, free from the next cycle on.
+                    self.resume(shared, id, now + 1);
+                    return Performed::Wait(Waiting::Nothing);
+                }
                 None => return Performed::Wait(Waiting::Issue),
             },
             register::WAIT if writes => {
@@ -151,7 +177,8 @@ impl Clusters {
                 None
             }
             register::TEST if writes => {
-                driver.tested = u32::from(driver.busy_slot(data).is_none());
+                let is_busy = driver.busy_slot(data).is_some() || self.was_busy(shared, id, data);
+                self.drivers[id].tested = u32::from(!is_busy);
                 None
             }
             register::TEST => Some(driver.tested),

@@ -36,6 +36,7 @@ impl Clusters {
             // No handler: the driver sends the completion straight back, once it can.
             driver.bounced = Some(task);
             driver.idle_from = now + 1;
+            self.show_task(shared, core, &task);
             return self.drain_bounced(shared, now, core);
         }
         let version = shared.contexts.version(context);
@@ -49,6 +50,7 @@ impl Clusters {
             instret: 0,
             failed: false,
         });
+        self.show_task(shared, core, &task);
         self.each[cluster as usize].scheduler.without_task &= !(1 << hpu);
         if self.cores[core].waiting == Waiting::Task {
             self.resume(shared, core, now + 1);
@@ -64,6 +66,9 @@ impl Clusters {
         {
             driver.completion = Some(task);
             driver.completion_from = now + 1;
+            if shared.hardware.has_drivers() {
+                driver.idle_from = driver.idle_from.max(now + 1);
+            }
             let (cluster, hpu) = (self.cores[core].cluster, self.cores[core].index);
             self.each[cluster as usize].feedback.arbiter.ask(now + 1, hpu);
             self.wake_cluster_feedback(shared, now + 1, cluster);
@@ -159,9 +164,14 @@ impl Clusters {
             unit(UnitEventKind::HpuFeedbackPush, now, cluster, hpu, message, address)
         });
         let driver = &mut self.drivers[core];
-        driver.completion = Some(task);
-        driver.completion_from = now + 1;
         driver.idle_from = now + 1;
+        if driver.completion.is_some() {
+            // It was given up before the completion of the task before has left: it goes behind that.
+            driver.bounced = Some(task);
+        } else {
+            driver.completion = Some(task);
+            driver.completion_from = now + 1;
+        }
         self.wake_assign(shared, now + 1, cluster);
         self.offer_completion(shared, now, core);
     }
@@ -211,8 +221,11 @@ impl Clusters {
             // An exception came just before, and its handler is under way; or that waits until the task's
             // commands are done. Neither hangs.
             driver.has_grace = true;
-            let again = now.saturating_add(shared.machine.protection.watchdog_cycles);
-            return self.arm_watchdog(shared, id, again);
+            let grace_cycles = shared.machine.protection.watchdog_cycles;
+            if let Some(seat) = shared.hardware.driver(id) {
+                seat.expires(false, false, grace_cycles);
+            }
+            return self.arm_watchdog(shared, id, now.saturating_add(grace_cycles));
         }
         driver.has_grace = true;
         let Some(running) = &driver.running else { return };
@@ -227,11 +240,17 @@ impl Clusters {
         };
         self.report_fault(shared, now, id, fault, (pc, 0), listener);
         self.stop_core(id);
+        if let Some(seat) = shared.hardware.driver(id) {
+            seat.withdraw();
+        }
         let core = &mut self.cores[id];
         if core.model.hart.privilege != Privilege::User {
             // Even the trap handler hangs: nothing but the driver can free the packet.
             core.waiting = Waiting::Ever;
             core.generation = core.generation.wrapping_add(1);
+            if let Some(seat) = shared.hardware.driver(id) {
+                seat.lose();
+            }
             return self.end_task(shared, now, id, listener);
         }
         self.interrupt(shared, now, id);
@@ -241,6 +260,9 @@ impl Clusters {
             Fault::Released => machine_cycles,
             _ => limit_cycles.max(machine_cycles),
         };
+        if let Some(seat) = shared.hardware.driver(id) {
+            seat.expires(true, true, grace_cycles);
+        }
         self.arm_watchdog(shared, id, now.saturating_add(grace_cycles));
     }
 
