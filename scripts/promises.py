@@ -112,6 +112,7 @@ PARTS = {
     "bytes": outside("bytes", 1000),
     "calls": outside("calls", 100_000),
     "interruptions": outside("interruptions", 20),
+    "moments": outside("moments", 100),
     "kills": outside("kills", 100),
     "endless": outside("endless", 100),
     "pipes": outside("pipes", 1),

@@ -4,7 +4,7 @@ processes that are killed, inputs that never end, pipes that nobody opens, a com
 
     python3 tests/promises/run.py [--pinion PATH] [--most N] [PART]...
 
-PART is writes, bytes, calls, interruptions, kills, endless, pipes, starved, blocks, clients or runs [default: all]. Needs a C compiler for writes
+PART is writes, bytes, calls, interruptions, moments, kills, endless, pipes, starved, blocks, clients or runs [default: all]. Needs a C compiler for writes
 and strace for calls. Prints `ok` or `FAIL`
 for each test. --most says how many points are tried of each; scripts/promises.py tries them all.
 """
@@ -21,6 +21,7 @@ import endless
 import failing
 import interrupted
 import killed
+import moments
 import pipes
 import starved
 from support import find_pinion
@@ -30,6 +31,7 @@ PARTS = {
     "bytes": bounded.run,
     "calls": calls.run,
     "interruptions": interrupted.run,
+    "moments": moments.run,
     "kills": killed.run,
     "endless": endless.run,
     "pipes": pipes.run,

@@ -30,9 +30,8 @@ COMMANDS = {
     "completions": ["completions", "bash"],
 }
 
-# What is limited, to what, and the statuses that are in order. A reader's limit beyond the first few is of a command
-# that has enough, which shows that the others had not.
-STACK = [16 << 10, 64 << 10, 512 << 10]
+# What is limited, and to what. The environment lies on the stack, too: with 16 KiB of it `ls` does not begin.
+STACK = [64 << 10, 128 << 10, 512 << 10]
 MEMORY = [40 * MIB, 64 * MIB, 100 * MIB, 180 * MIB, 400 * MIB]
 FILES = [4, 5, 8]
 THREADS = [1, 2, 3]

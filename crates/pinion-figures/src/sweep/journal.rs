@@ -145,7 +145,8 @@ fn read(numbers: &Numbers, line: &str) -> std::result::Result<Option<(u64, Entry
         serde_json::from_str(line).map_err(|error| damaged(&format!("no JSON: {error}")))?;
     match value.get("format").and_then(Value::as_u64) {
         Some(FORMAT) => {}
-        None => return Ok(None),
+        None if value.get("check").is_none() => return Ok(None),
+        None => return Err(damaged("it has no format")),
         Some(format) => {
             return Err(format!(
                 "a later Pinion wrote it: format {format}, this one knows {FORMAT}"
@@ -206,6 +207,10 @@ mod tests {
         let second = whole.lines().nth(1).unwrap();
         let cases = [
             (future, "line 1: a later Pinion wrote it: format 2"),
+            (
+                whole.replacen("\"format\"", "\"formet\"", 1),
+                "line 1: the journal is damaged: it has no format",
+            ),
             (whole.replacen(second, &second[..40], 1), "line 2: the journal is damaged: no JSON"),
             (whole.replacen("1.0", "1.5", 1), "line 1: the journal is damaged: it is not as"),
             (format!("{whole}\n"), "line 3: the journal is damaged: no JSON"),
