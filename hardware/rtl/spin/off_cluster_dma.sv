@@ -6,6 +6,8 @@
 //          of what is done: of words, of copies to the host, of copies from it, each in order.
 // Latency: in an idle engine, with a host that answers at once: a word 3 cycles, a copy to the host 14 and its
 //          beats, from the host 15 and its beats, two more from or to L2; a beat a cycle.
+// How:     no more than COMMANDS copies of a direction are under way, which is the command unit's affair; a word stays as
+//          it is until it is taken.
 // Memory:  queues of commands and lines, read without a register.
 // Source:  PsPIN paper, section III-A; RTL soc_dma_wrap, one engine for each direction; cycles as published;
 //          the model's `OffClusterDma` and `HostInterface`.
@@ -19,7 +21,12 @@ module off_cluster_dma #(
     parameter integer L2_LINE_BITS = 16,
     parameter integer BYTES_BITS = 22,
     // Of a line; a power of two, at least 8.
-    parameter integer BYTES = 64
+    parameter integer BYTES = 64,
+    // From a word, from a copy's last line, from the first request to the host; to and from L2 beside.
+    parameter [7:0]   DIRECT_CYCLES = 3,
+    parameter [7:0]   TO_HOST_CYCLES = 13,
+    parameter [7:0]   FROM_HOST_CYCLES = 15,
+    parameter [7:0]   FAR_CYCLES = 2
 ) (
     input  wire                    clock,
     input  wire                    reset,
@@ -65,7 +72,6 @@ module off_cluster_dma #(
     input  wire                    host_answer_valid,
     input  wire [8*BYTES-1:0]      host_answer_data
 );
-    localparam [7:0] DIRECT_CYCLES = 3, TO_HOST_CYCLES = 13, FROM_HOST_CYCLES = 15, FAR_CYCLES = 2;
     localparam integer INFO = TAG_BITS + 64 + 32 + BYTES_BITS;
     localparam integer OFFSET = $clog2(BYTES);
     localparam integer BITS = 8 * BYTES;
