@@ -19,6 +19,9 @@ module packetization_proof #(
     input wire [7:0]  credit_packet,
     input wire        credit_pull,
     input wire [15:0] credit_packets,
+    input wire        open_valid,
+    input wire [1:0]  open_id,
+    input wire [15:0] open_packets,
     input wire        timeout_valid,
     input wire [1:0]  timeout_id,
     input wire        packet_ready
@@ -43,7 +46,8 @@ module packetization_proof #(
         .word_data(word_data), .delivered_valid(delivered_valid), .delivered_id(delivered_id),
         .delivered_packet(delivered_packet), .credit_valid(credit_valid), .credit_id(credit_id),
         .credit_nack(credit_nack), .credit_packet(credit_packet), .credit_pull(credit_pull),
-        .credit_packets(credit_packets), .timeout_valid(timeout_valid), .timeout_id(timeout_id),
+        .credit_packets(credit_packets), .open_valid(open_valid), .open_id(open_id),
+        .open_packets(open_packets), .timeout_valid(timeout_valid), .timeout_id(timeout_id),
         .packet_valid(packet_valid), .packet_ready(packet_ready), .packet_first(packet_first),
         .packet_last(packet_last), .packet_word(packet_word), .packet_data(packet_data),
         .packet_bytes(packet_bytes), .begins_valid(begins_valid), .begins_id(begins_id),
@@ -91,7 +95,7 @@ module packetization_proof #(
         begun <= 1;
         assume (reset == !begun);
         if (word_begins) assume (word_data[15:0] != 0 && word_data[15:0] <= 32);
-        if (!noisy) assume (!credit_valid && !timeout_valid && !delivered_valid);
+        if (!noisy) assume (!credit_valid && !timeout_valid && !delivered_valid && !open_valid);
         if (begun) begin
             if (takes) begin
                 left[word_hart] <= word_begins ? words : left[word_hart] - 1;
@@ -122,6 +126,7 @@ module packetization_proof #(
             else begin
                 if (credit_valid && credit_pull && credit_id == id && live[id] && credit_packets > limit)
                     limit <= credit_packets;
+                else if (open_valid && open_id == id && live[id] && open_packets > limit) limit <= open_packets;
                 if (goes && packet_first && packet_id == id) sent <= sent | (2'd1 << packet[0]);
                 delivered <= delivered | arrives;
             end

@@ -107,6 +107,10 @@ pub fn needs(machine: &Machine) -> Result<Needs, String> {
         Port::output("begins_id", id),
         Port::output("freed_valid", 1),
         Port::output("freed_id", id),
+        // NDP says nothing of these.
+        Port::input("open_valid", 1),
+        Port::input("open_id", id),
+        Port::input("open_packets", 16),
     ];
     let parameters = vec![
         ("CONTEXTS", contexts),

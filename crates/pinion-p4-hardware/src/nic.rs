@@ -76,6 +76,8 @@ const EGRESS: &[(&str, u32, &str)] = &[
     ("input", 16, "in_bytes"),
     ("output", 1, "out_valid"),
     ("output", HEADER_BITS, "out_header"),
+    ("output", 1, "out_opens"),
+    ("output", 16, "out_window"),
 ];
 
 /// What an ingress pipeline asks of the NIC's units: the extern, the field of its request, where it goes. All others
@@ -447,15 +449,23 @@ fn egress(packets: &Control) -> Result<InNic, String> {
         };
         instance.connect(port, &to);
     }
+    let mut window = None;
     for (_, port, bits) in &ports.outputs {
-        if port == "out_smeta_drop" {
-            return Err("it drops packets on their way out".to_owned());
+        match port.as_str() {
+            "out_smeta_drop" => return Err("it drops packets on their way out".to_owned()),
+            "out_meta_meta_window" => window = Some(format!("pipeline_{port}")),
+            _ => {}
         }
         instance.wire(port, *bits);
     }
+    let body = format!(
+        "    assign out_opens = 1'b{};\n    assign out_window = {};\n",
+        u8::from(window.is_some()),
+        window.as_deref().unwrap_or("16'd0"),
+    );
     // The pipeline never waits, and all its headers are as long.
     instance.wire("in_ready", 1);
     instance.connect("out_ready", "1'b1");
     instance.wire("out_header_bytes", 16);
-    Ok(module("p4_egress_program", EGRESS, &hardware.module, "", &instance))
+    Ok(module("p4_egress_program", EGRESS, &hardware.module, &body, &instance))
 }

@@ -21,8 +21,8 @@ module nanopu_nic #(
     parameter integer CONTEXTS = 4,
     // receive.core_selection.outstanding.
     parameter integer OUTSTANDING = 2,
-    // transport.rtt_packets, and packets of a message that may go before any answer: as many, unless a P4 program says
-    // otherwise (meta.meta.window).
+    // transport.rtt_packets, and packets of a message that may go before any answer: as many, and 1 if a P4 program says how
+    // many with the first one (meta.meta.window).
     parameter integer WINDOW = 2,
     parameter integer UNASKED = WINDOW,
     // Buffers of both sides, in two classes; bytes of a packet.
@@ -314,6 +314,13 @@ module nanopu_nic #(
     wire [15:0]    frame_bytes;
     wire           delivered_known = delivered_id < 16'(MESSAGES);
     wire           credit_known = credit_id < 16'(MESSAGES);
+    // What a P4 program says of a message with its first packet.
+    wire           open_valid;
+    wire [15:0]    open_id, open_packets;
+    wire           open_known = open_id < 16'(MESSAGES);
+`ifndef P4_TRANSPORT
+    assign {open_valid, open_id, open_packets} = 0;
+`endif
     packetization #(
         .CONTEXTS(CONTEXTS), .HARTS(HARTS), .WINDOW(UNASKED), .SMALL_COUNT(SMALL_COUNT),
         .SMALL_BYTES(SMALL_BYTES), .LARGE_COUNT(LARGE_COUNT), .LARGE_BYTES(LARGE_BYTES),
@@ -325,7 +332,9 @@ module nanopu_nic #(
         .delivered_valid(delivered_valid && delivered_known), .delivered_id(delivered_id[ID-1:0]),
         .delivered_packet(delivered_packet), .credit_valid(credit_valid && credit_known),
         .credit_id(credit_id[ID-1:0]), .credit_nack(credit_nack), .credit_packet(credit_packet),
-        .credit_pull(credit_pull), .credit_packets(credit_packets), .timeout_valid(expired),
+        .credit_pull(credit_pull), .credit_packets(credit_packets),
+        .open_valid(open_valid && open_known), .open_id(open_id[ID-1:0]), .open_packets(open_packets),
+        .timeout_valid(expired),
         .timeout_id(id_expired), .packet_valid(frame_valid), .packet_ready(frame_ready),
         .packet_first(frame_first), .packet_last(frame_last), .packet_word(frame_word),
         .packet_data(frame_data), .packet_bytes(frame_bytes), .begins_valid(begins_valid),
@@ -364,6 +373,7 @@ module nanopu_nic #(
     );
 `ifdef P4_TRANSPORT
     p4_egress #(.QUEUE(EGRESS_WORDS), .WINDOW(WINDOW)) egress (
+        .open_valid(open_valid), .open_id(open_id), .open_packets(open_packets),
 `else
     ndp_egress #(.QUEUE(EGRESS_WORDS)) egress (
 `endif

@@ -3,9 +3,10 @@
 // In:      `control`: frames of the packet generator, with the fields that they answer; `packet`: data packets of
 //          packetization, as words of 64 bytes, with the fields of their message. Whole frames, one at a time;
 //          control frames strictly first.
-// Out:     flits of 8 bytes as AXI-Stream, the first byte on the wire lowest.
+// Out:     flits of 8 bytes as AXI-Stream, the first byte on the wire lowest. `open`: so many of a message's packets may go
+//          before any answer, as the program says with its first one, whether or not that went before.
 // Latency: a frame whose first word is taken in cycle t has its first flit on the pins in t + 2, if the pipeline has one stage,
-//          and later by each stage more.
+//          and later by each stage more; `open` is up when its headers are through.
 // How:     egress_frames has arbiter and pins, p4_egress_program, which `pinion p4 hardware --nic` writes, the program's
 //          pipeline. Headers that are through it wait in a queue.
 // Waits:   for the pins; the pipeline never does.
@@ -38,6 +39,9 @@ module p4_egress #(
     input  wire [143:0] packet_data,
     // Bytes of payload of the packet.
     input  wire [15:0]  packet_bytes,
+    output wire         open_valid,
+    output wire [15:0]  open_id,
+    output wire [15:0]  open_packets,
     output wire         out_valid,
     input  wire         out_ready,
     output wire [63:0]  out_data,
@@ -57,15 +61,30 @@ module p4_egress #(
         .out_last(out_last)
     );
 
-    wire         through_valid;
+    wire         through_valid, opens;
     wire [511:0] through;
+    wire [15:0]  window;
     p4_egress_program pipeline (
         .clock(clock), .reset(reset), .in_valid(begins), .next_mac(next_mac), .own_mac(own_mac),
         .own_ip(own_ip), .rtt_pkts(16'(WINDOW)),
         .in_flags(begins_control ? {4'd0, control_pull, control_nack, control_ack, 1'b0} : 8'd1),
         .in_data(begins_control ? control_data : {packet_data, 24'd0}),
-        .in_bytes(begins_control ? 16'd64 : packet_bytes), .out_valid(through_valid), .out_header(through)
+        .in_bytes(begins_control ? 16'd64 : packet_bytes), .out_valid(through_valid), .out_header(through),
+        .out_opens(opens), .out_window(window)
     );
+    // Whose first packet each of the headers in the pipeline is.
+    wire         is_first;
+    /* verilator lint_off UNUSEDSIGNAL */
+    wire         names_room, names_valid;
+    wire [$clog2(FRAMES+1)-1:0] name_count;
+    /* verilator lint_on UNUSEDSIGNAL */
+    queue #(.WIDTH(17), .DEPTH(FRAMES)) names (
+        .clock(clock), .reset(reset), .in_valid(begins), .in_ready(names_room),
+        .in_data({!begins_control && packet_data[63:56] == 0, packet_data[39:24]}), .out_valid(names_valid),
+        .out_ready(through_valid), .out_data({is_first, open_id}), .count(name_count)
+    );
+    assign open_valid = through_valid && opens && is_first;
+    assign open_packets = window == 0 ? 16'd1 : window;
     // There is room: as many frames as words fit, and those that leave.
     /* verilator lint_off UNUSEDSIGNAL */
     wire         headers_room;

@@ -2,13 +2,14 @@
 //
 // In:      words of messages, the first of which says whom it is for: address, context and bytes (bits 63 to 32, 31
 //          to 16, 15 to 0). `delivered`: a packet of ours has arrived; `credit`: so many packets may go, or one is
-//          wanted again; `timeout`: a message has waited for too long.
+//          wanted again; `open`: so many of a message's packets may go before any answer, said once, after its first one has
+//          gone; `timeout`: a message has waited for too long.
 // Out:     packets as words of 64 bytes, with what their headers say. `begins`: a message has an id and a buffer, for
 //          its timer; `freed`: all of it is delivered.
 // Latency: a packet whose last word enters in cycle t is offered in t + 2, and so is what credit or a timeout of cycle
 //          t lets go. One word a cycle comes out; between the packets of two notices is a cycle.
-// How:     a packet that is written goes if its number is less than the credit, which begins with WINDOW; else it
-//          waits for some. First transmissions go before what credit released before what timed out; of one
+// How:     a packet that is written goes if its number is less than the credit, which begins with WINDOW and is never lower
+//          than what `open` says; else it waits for some. First transmissions go before what credit released before what timed out; of one
 //          notice's packets the lowest first. A message's first word waits for an id and a buffer, of the smallest
 //          class that is large enough and has one. What says something of a message that is gone means nothing.
 // Memory:  the buffers, words of 64 bytes that are written by 8 and read without a register; by id what its
@@ -49,6 +50,9 @@ module packetization #(
     input  wire [7:0]                                  credit_packet,
     input  wire                                        credit_pull,
     input  wire [15:0]                                 credit_packets,
+    input  wire                                        open_valid,
+    input  wire [$clog2(SMALL_COUNT+LARGE_COUNT)-1:0]  open_id,
+    input  wire [15:0]                                 open_packets,
     input  wire                                        timeout_valid,
     input  wire [$clog2(SMALL_COUNT+LARGE_COUNT)-1:0]  timeout_id,
     output wire                                        packet_valid,
@@ -82,6 +86,8 @@ module packetization #(
     localparam integer LANE = $clog2(LANES);
     localparam integer PLACE = $clog2(LARGE_BYTES / 8);
     localparam integer NOTICES = MESSAGES * PACKETS;
+    // Bits of the number of an id's use: a notice may wait until its message is gone and another one has the id.
+    localparam integer USE = 16;
 
     // A message's first word: an id and a buffer.
     wire [15:0]      bytes = word_data[15:0];
@@ -165,7 +171,18 @@ module packetization #(
     wire [PACKETS-1:0] written = ends_packet ? PACKETS'(1) << packet : 0;
 
     // By id: which packets go, wait, have gone and have arrived.
+    // What `open` lets go is told in the next cycle without credit; a cycle is enough for the one before it.
+    reg                         opened;
+    reg  [ID-1:0]               opened_id;
+    wire                        releases = opened && !credit_valid;
+    wire [ID-1:0]               credited_id = credit_valid ? credit_id : opened_id;
+    always @(posedge clock) begin
+        if (reset) opened <= 0;
+        else opened <= open_valid || (opened && !releases);
+        if (open_valid) opened_id <= open_id;
+    end
     wire [MESSAGES*PACKETS-1:0] goes_first, goes_by_credit, goes_again;
+    wire [MESSAGES*USE-1:0]     uses;
     wire [MESSAGES-1:0]         completes;
     wire                        none_completes;
     wire                        sends;
@@ -175,7 +192,7 @@ module packetization #(
     generate
         for (number = 0; number < MESSAGES; number = number + 1) begin : by_message
             localparam [ID-1:0] OWN = ID'(number);
-            reg                live;
+            reg                live, is_open;
             reg [PACKETS-1:0]  all, delivered, waiting, sent, timed;
             reg [15:0]         credit;
             wire own_begins = begins && new_id == OWN;
@@ -183,24 +200,28 @@ module packetization #(
             wire own_pull = own_credit && credit_pull;
             wire own_delivered = delivered_valid && delivered_id == OWN && live
                 && delivered_packet < 8'(PACKETS);
+            wire own_open = open_valid && open_id == OWN && live && !is_open;
+            wire own_release = releases && opened_id == OWN && live;
             wire own_timeout = timeout_valid && timeout_id == OWN && live;
             wire own_sends = sends && job_id == OWN;
             wire [PACKETS-1:0] arrives = own_delivered
                 ? (PACKETS'(1) << delivered_packet[PACKET-1:0]) & sent : 0;
             wire [PACKETS-1:0] wanted = own_credit && credit_nack && credit_packet < 8'(PACKETS)
                 ? (PACKETS'(1) << credit_packet[PACKET-1:0]) & sent : 0;
-            wire [15:0] limit = own_pull ? credit_packets : credit;
+            wire [15:0] unasked = own_open && open_packets > credit ? open_packets : credit;
+            wire [15:0] limit = own_pull ? credit_packets : unasked;
             wire [PACKETS-1:0] allowed, opens, asks, own_written, reached;
+            wire lets_go = own_pull || own_release;
             genvar one;
             for (one = 0; one < PACKETS; one = one + 1) begin : by_packet
                 assign allowed[one] = 16'(one) < limit;
-                assign opens[one] = 16'(one) < credit || one < WINDOW;
+                assign opens[one] = 16'(one) < unasked || one < WINDOW;
                 assign reached[one] = (sent >> one) != 0;
             end
             assign own_written = ends_packet && id == OWN ? written : 0;
-            assign asks = waiting | wanted;
+            assign asks = waiting | wanted | (own_written & ~opens);
             assign goes_first[number*PACKETS +: PACKETS] = own_written & opens;
-            assign goes_by_credit[number*PACKETS +: PACKETS] = own_pull ? asks & allowed : 0;
+            assign goes_by_credit[number*PACKETS +: PACKETS] = lets_go ? asks & allowed : 0;
             // Packets up to the highest that had gone at the timeout before.
             assign goes_again[number*PACKETS +: PACKETS] = own_timeout ? sent & ~delivered & timed : 0;
             assign completes[number] = own_delivered && ((delivered | arrives) & all) == all
@@ -210,19 +231,25 @@ module packetization #(
                 if (reset) live <= 0;
                 else if (own_begins) live <= 1;
                 else if (completes[number]) live <= 0;
+            reg [USE-1:0] uses_begun;
+            assign uses[number*USE +: USE] = uses_begun;
+            always @(posedge clock)
+                if (reset) uses_begun <= 0;
+                else if (own_begins) uses_begun <= uses_begun + 1'b1;
             wire [PACKETS-1:0] first = 1;
             always @(posedge clock)
                 if (own_begins) begin
-                    {delivered, waiting, sent} <= 0;
+                    {delivered, waiting, sent, is_open} <= 0;
                     timed <= first;
                     credit <= 16'(WINDOW);
                     all <= ~({PACKETS{1'b1}} << 5'((17'(bytes) + 17'(PACKET_BYTES - 1)) / 17'(PACKET_BYTES))) | first;
                 end else begin
                     delivered <= delivered | arrives;
-                    waiting <= (own_pull ? asks & ~allowed : asks) | (own_written & ~opens);
+                    waiting <= lets_go ? asks & ~allowed : asks;
                     if (own_sends) sent <= sent | (PACKETS'(1) << job_packet);
                     if (own_timeout) timed <= reached | first;
-                    if (own_pull) credit <= credit_packets;
+                    if (own_open) is_open <= 1;
+                    if (own_pull || own_open) credit <= limit;
                 end
         end
     endgenerate
@@ -230,16 +257,17 @@ module packetization #(
     assign none_completes = !freed_valid;
 
     // Notices of packets that go, by urgency.
-    localparam integer WIDTH = ID + PACKETS;
+    localparam integer WIDTH = USE + ID + PACKETS;
     wire [2:0]         notes, noted, takes;
     wire [3*WIDTH-1:0] note, first;
     assign notes = {
-        goes_again[timeout_id*PACKETS +: PACKETS] != 0, goes_by_credit[credit_id*PACKETS +: PACKETS] != 0,
+        goes_again[timeout_id*PACKETS +: PACKETS] != 0, goes_by_credit[credited_id*PACKETS +: PACKETS] != 0,
         goes_first[id*PACKETS +: PACKETS] != 0
     };
     assign note = {
-        timeout_id, goes_again[timeout_id*PACKETS +: PACKETS], credit_id,
-        goes_by_credit[credit_id*PACKETS +: PACKETS], id, goes_first[id*PACKETS +: PACKETS]
+        uses[timeout_id*USE +: USE], timeout_id, goes_again[timeout_id*PACKETS +: PACKETS],
+        uses[credited_id*USE +: USE], credited_id, goes_by_credit[credited_id*PACKETS +: PACKETS],
+        uses[id*USE +: USE], id, goes_first[id*PACKETS +: PACKETS]
     };
     /* verilator lint_off UNUSEDSIGNAL */
     wire [2:0] have_room;
@@ -266,7 +294,8 @@ module packetization #(
     assign takes = has_job ? 0 : noted & (~noted + 1'b1);
     wire [WIDTH-1:0]   taken = noted[0] ? first[0 +: WIDTH] : noted[1] ? first[WIDTH +: WIDTH]
         : first[2*WIDTH +: WIDTH];
-    wire [ID-1:0]      taken_id = taken[WIDTH-1:PACKETS];
+    wire [ID-1:0]      taken_id = taken[PACKETS +: ID];
+    wire               is_there = state_live[taken_id] && uses[taken_id*USE +: USE] == taken[WIDTH-1 -: USE];
     wire [PACKET-1:0]  lowest;
     wire               any_packet;
     first_one #(.COUNT(PACKETS)) next (.bits(packets), .any(any_packet), .index(lowest));
@@ -275,7 +304,11 @@ module packetization #(
     wire [$clog2(CONTEXTS)-1:0] own_context;
     wire [WORD-1:0]    base;
     wire               is_large;
-    assign {their_ip, their_context, own_context, message_bytes, base, is_large} = facts[own_id];
+    assign {their_ip, their_context, own_context, message_bytes, base, is_large} = packet_first
+        ? facts[own_id] : sent_facts;
+    // A packet goes as it began, though its message may be gone meanwhile and another one have the id.
+    reg  [FACTS-1:0]   sent_facts;
+    always @(posedge clock) if (sends) sent_facts <= facts[own_id];
     wire [15:0]        left = message_bytes - 16'(lowest) * 16'(PACKET_BYTES);
     assign packet_bytes = left > 16'(PACKET_BYTES) ? 16'(PACKET_BYTES) : left;
     assign packet_valid = has_job;
@@ -296,12 +329,12 @@ module packetization #(
             index <= 0;
         end else begin
             // Of a message that is gone nothing goes.
-            if (takes != 0) has_job <= state_live[taken_id] && !(freed_valid && freed_id == taken_id);
+            if (takes != 0) has_job <= is_there && !(freed_valid && freed_id == taken_id);
             else if (ends && (packets & (packets - 1'b1)) == 0) has_job <= 0;
             if (has_job && packet_ready) index <= packet_last ? 0 : index + 1'b1;
         end
     always @(posedge clock)
-        if (takes != 0) {own_id, packets} <= taken;
+        if (takes != 0) {own_id, packets} <= taken[ID+PACKETS-1:0];
         else if (ends) packets <= packets & (packets - 1'b1);
 
     wire _unused = &{1'b0, any_packet, none_completes};
