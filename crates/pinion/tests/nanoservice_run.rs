@@ -373,11 +373,16 @@ const FEW: [&str; 4] = [
     "transmit.buffers=[{ bytes = 1024, count = 8 }, { bytes = 2048, count = 8 }]",
 ];
 
+/// Names what sends all messages back, on four harts.
+fn echo_app() -> String {
+    format!("{}/../../tests/hardware/echo", env!("CARGO_MANIFEST_DIR"))
+}
+
 /// Lets four harts echo so many messages of one and two packets with each block of what reads and sends them,
 /// with these further settings.
 fn echo(requests: u32, settings: &[&str]) {
     let folder = Folder::new(&format!("echo-{requests}"));
-    let app = format!("{}/../../tests/hardware/echo", env!("CARGO_MANIFEST_DIR"));
+    let app = echo_app();
     let load = format!("requests={requests},gap=exp:150,size=W3:2048,match=oldest");
     let traffic = [&["--load", &load], &FEW[..], settings].concat();
     for unit in ["packet_generator", "local_queues", "packetization"] {
@@ -393,8 +398,19 @@ fn blocks_that_read_and_send_hold_for_messages_of_several_packets() {
     }
 }
 
-/// A long run, for `make hardware`. Without time-outs that run out as messages arrive: there packetization's
-/// block differs sooner or later (docs/src/hardware-loop.md).
+/// Most packets go several times, as their timers run out before an answer can be there: some wait until their message is
+/// delivered and another one has its id, some are on their way meanwhile, some go for the first time as the timer runs out.
+#[test]
+fn packetization_holds_where_packets_go_again_and_again() {
+    if has_gcc() && pinion::hardware::verilator::find().is_ok() {
+        let folder = Folder::new("again");
+        let load = "requests=1500,gap=exp:150,size=W3:2048,match=oldest,seed=2";
+        let hurried = ["--load", load, "--set", "transmit.timer.timeout_cycles=300"];
+        holds(&folder, &echo_app(), &[&hurried, &FEW[..]].concat(), "packetization", false);
+    }
+}
+
+/// A long run, for `make hardware`.
 #[test]
 #[ignore = "long: a hundred thousand messages"]
 fn blocks_that_read_and_send_hold_for_random_messages() {

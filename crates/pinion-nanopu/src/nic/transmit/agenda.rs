@@ -11,7 +11,7 @@ pub enum Unit {
     Generator,
     /// The local transmit queues.
     Queues,
-    /// Acknowledgements and credit that take effect.
+    /// Acknowledgements, credit and timeouts that take effect.
     Notices,
     /// Messages that nobody acknowledges and whose last word leaves.
     Sent,
@@ -42,7 +42,7 @@ impl Unit {
             Self::Queues => &[Self::Queues, Self::Timers, Self::Job],
             Self::Notices => &[Self::Notices, Self::Queues, Self::Timers, Self::Job],
             Self::Sent => &[Self::Sent, Self::Queues],
-            Self::Timers => &[Self::Timers, Self::Job],
+            Self::Timers => &[Self::Timers, Self::Notices],
             Self::Job => &[Self::Job, Self::Arbiter],
             Self::Arbiter => &[Self::Arbiter, Self::Job, Self::Sent],
         }

@@ -47,6 +47,7 @@ use crate::waypoint::Waypoint;
 enum Notice {
     Delivered(Delivered),
     Credit(Credit),
+    Timeout(u16),
 }
 
 /// Holds the transmit side of a node.
@@ -333,7 +334,7 @@ impl Transmit {
         }
     }
 
-    /// Lets an acknowledgement or credit take effect.
+    /// Lets an acknowledgement, credit or a timeout take effect.
     fn take_notice(&mut self, at: Cycle, listener: &mut impl Listener) {
         let Some((_, notice)) = self.notices.pop_front() else {
             return;
@@ -383,10 +384,16 @@ impl Transmit {
             return;
         };
         listener.event(at, Event::Timeout);
+            Notice::Timeout(id) => {
+                self.packetization.tell_timeout(at, id);
+                if !self.packetization.timed_out(id, at) {
+                    self.full_schedule(at);
+                }
+            }
         self.counters.timeouts += 1;
-        self.packetization.tell_timeout(at + self.notice_cycles, id);
-        if !self.packetization.timed_out(id, at + self.notice_cycles) {
-            self.full_schedule(at);
-        }
+        // What has arrived and gone by then counts; of one cycle the timeout comes before acknowledgements.
+        let at = at + self.notice_cycles;
+        let place = self.notices.partition_point(|(other, _)| *other < at);
+        self.notices.insert(place, (at, Notice::Timeout(id)));
     }
 }

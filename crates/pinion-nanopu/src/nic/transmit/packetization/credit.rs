@@ -90,6 +90,9 @@ impl Packetization {
     /// Gives false if the queue of descriptors was full.
     pub fn timed_out(&mut self, id: u16, at: Cycle) -> bool {
         let message = &mut self.messages[usize::from(id)];
+        if self.fixes.double_ack && !message.live {
+            return true;
+        }
         let written = if self.fixes.unsent_timeout { message.sent } else { Packets::MAX };
         let packets = !message.delivered & written & all_packets(message.highest_timed + 1);
         message.highest_timed = message.highest_sent;
