@@ -2,25 +2,27 @@
 """Runs the nanoPU's NIC in SystemVerilog, hardware/rtl/nanopu/nanopu_nic.sv, beside the model.
 
     python3 tests/hardware/nanopu_nic.py [--pinion FILE] [--harts N] [--messages N] [--gap CYCLES] [--seed N]
-        [--p4 NAME] [--program FILE]
+        [--p4 NAME] [--threads N] [--program FILE]
 
 The model's harts stand at the NIC's interface for cores: messages of random lengths, of one and two packets, come to
 examples/nanopu_echo, and what `pinion trace` tells of its reads of x30, its writes of x31 and of registers goes into
 the Verilated NIC in those cycles, as do the frames, acknowledgements included. Compared are the cycle in which each word
 enters the hart's queue, and each frame that leaves, byte by byte, with the cycles of its first and its last flit. A
 byte that differs is an error, and so is a frame or word that is more than a cycle off. With --p4, transport and NIC have
-the pipelines of these programs of sdk/p4 instead of the fixed NDP, whose frames they have. --program takes a NIC that was
-compiled before. Exit status 0 when all is well.
+the pipelines of these programs of sdk/p4 instead of the fixed NDP. --threads lets Verilator divide the NIC among so many
+threads. --program takes a NIC that was compiled before. Exit status 0 when all is well.
 """
 
 import argparse
 import csv
 import random
 import re
+import resource
 import struct
 import subprocess
 import sys
 import tempfile
+import time
 import tomllib
 from collections import Counter
 from pathlib import Path
@@ -42,10 +44,14 @@ APP = "examples/nanopu_echo"
 # With it the NIC has pipelines of P4.
 P4_MACRO = "P4_TRANSPORT"
 # By transport of sdk/p4: what of the NIC is as its programs say.
-TRANSPORTS = {"ndp": {}, "credit": {"UNASKED": 1}}
+TRANSPORTS = {"ndp": {}, "credit": {"UNASKED": 1}, "dctcp": {"UNASKED": 1}}
 PEER, NODE = bytes([10, 0, 0, 1]), bytes([10, 0, 0, 2])
 PEER_MAC, NODE_MAC = bytes.fromhex("085566778808"), bytes.fromhex("081122334408")
-PACKET_BYTES, PROTOCOL, DATA = 1024, 0x99, 1
+PACKET_BYTES, DATA = 1024, 1
+# The protocol's number in frames, and what switches may have written into `tos` of data (RFC 3168): capable, marked.
+PROTOCOLS = {"dctcp": 0xFE}
+NDP = 0x99
+MARKS = {"dctcp": (2, 3)}
 FLAGS = {"DATA": 1, "ACK": 2, "NACK": 4, "PULL": 8, "CHOP": 16}
 # A cycle in picoseconds, and when the first message comes: the program has started.
 CYCLE_PS, BEGIN = 312.5, 20_000
@@ -60,24 +66,25 @@ CONTEXT, PRIORITY, COMMAND, USER_COMMAND = 0x53, 0x55, 0x54, 0x56
 LINE = re.compile(r"\s*(\d+)\s+\S+ ns\s+hart (\d+)\s+(x30 read|x31 written|done with|a word entered)")
 
 
-def header(flags, source, target, contexts, lengths, ids):
-    """A frame's 64 bytes of headers, for so many bytes of payload."""
-    (message_bytes, payload_bytes), (packet, pull, number) = lengths, ids
-    ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 50 + payload_bytes, 1, 0, 64, PROTOCOL, 0, source, target)
+def header(kind, contexts, lengths, ids):
+    """The 64 bytes of headers of a frame from the peer, of a kind (protocol, tos, flags), for so many bytes of payload."""
+    (protocol, tos, flags), (message_bytes, payload_bytes), (packet, pull, number) = kind, lengths, ids
+    ip = struct.pack(">BBHHHBBH4s4s", 0x45, tos, 50 + payload_bytes, 1, 0, 64, protocol, 0, PEER, NODE)
     transport = struct.pack(">BHHHBHHHB", flags, *contexts, message_bytes, packet, pull, number, 0, 0)
     return NODE_MAC + PEER_MAC + b"\x08\x00" + ip + transport.ljust(30, b"\0")
 
 
-def messages(count, gap, draw):
+def messages(count, gap, draw, transport):
     """Frames of random messages with the cycle in which each may come."""
-    at = BEGIN
+    at, protocol, marks = BEGIN, PROTOCOLS.get(transport, NDP), MARKS.get(transport)
     for number in range(count):
         length = draw.choice([8, draw.randrange(1, 64), draw.randrange(64, 1024), draw.randrange(1024, 2049)])
         payload = draw.randbytes(length)
         for packet in range(0, length, PACKET_BYTES):
             part = payload[packet : packet + PACKET_BYTES]
             place = (packet // PACKET_BYTES, 0, number % 128)
-            head = header(DATA, PEER, NODE, (0, 0), (length, len(part)), place)
+            tos = draw.choice(marks) if marks else 0
+            head = header((protocol, tos, DATA), (0, 0), (length, len(part)), place)
             yield at, head + part
             at += (len(head + part) + 7) // 8
         at += int(draw.expovariate(1 / gap))
@@ -143,8 +150,9 @@ def run_model(arguments, frames, folder):
     return folder / "trace.txt", rows, read_capture(folder / "out.pcap")
 
 
-def came(rows, frames):
+def came(rows, frames, transport):
     """Frames that came, each with its cycle: data as it was made, control frames by what their rows say."""
+    protocol = PROTOCOLS.get(transport, NDP)
     data = {(frame[44:46], frame[41]): [] for _, frame in frames}
     for _, frame in frames:
         data[frame[44:46], frame[41]].append(frame)
@@ -158,7 +166,7 @@ def came(rows, frames):
         else:
             contexts = int(row["src_context"]), int(row["dst_context"])
             place = packet, int(row["pull_offset"]), number
-            head = header(flags, PEER, NODE, contexts, (int(row["msg_len"]), 64), place)
+            head = header((protocol, 0, flags), contexts, (int(row["msg_len"]), 64), place)
             frame = head + bytes(64)
         yield int(row["first_flit_cycle"]), frame
 
@@ -214,7 +222,7 @@ def program(arguments, folder):
     more = [] if transport is None else [f"-D{P4_MACRO}", *pipelines(arguments.pinion, transport, folder)]
     return verilate(
         *(folder / "made", folder / NAME, "-O3", "--top-module", NAME, "-fno-inline"),
-        *("-CFLAGS", f"-DNIC_HARTS={harts}", "-MAKEFLAGS", "OPT_FAST=-O1", "-MAKEFLAGS", "OPT_SLOW=-O0"),
+        *("--threads", str(arguments.threads), "-CFLAGS", f"-DNIC_HARTS={harts}", "-MAKEFLAGS", "OPT_FAST=-O1", "-MAKEFLAGS", "OPT_SLOW=-O0"),
         *(f"-G{key}={value}" for key, value in parameters.items()),
         *(*more, *checks.sources(nic_unit())),
         FOLDER / "nanopu_nic.cpp",
@@ -256,11 +264,11 @@ def run(arguments, folder):
     """Runs both and compares them."""
     harts = arguments.harts
     nic = arguments.program or program(arguments, folder)
-    frames = list(messages(arguments.messages, arguments.gap, random.Random(arguments.seed)))
+    frames = list(messages(arguments.messages, arguments.gap, random.Random(arguments.seed), arguments.p4))
     trace, rows, sent = run_model(arguments, frames, folder)
     did, entered = acts(trace)
     base = BEGIN - 500
-    stimulus = [(at - base, f"F {{}} {frame.hex()}") for at, frame in came(rows, frames)]
+    stimulus = [(at - base, f"F {{}} {frame.hex()}") for at, frame in came(rows, frames, arguments.p4)]
     stimulus += [(at - base, line) for at, line in did]
     # The context is bound, long before.
     binds = ((CONTEXT, 0), (PRIORITY, 0), (COMMAND, 1))
@@ -268,7 +276,10 @@ def run(arguments, folder):
         stimulus += [(10 + at, f"C {{}} {hart} {csr} {value}") for at, (csr, value) in enumerate(binds)]
     leaving = [row for row in rows if row["direction"] == "out"]
     last = max(int(row["last_flit_cycle"]) for row in rows) + 1000 - base
+    began, used = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
     own_entered, left = run_nic(nic, sorted(stimulus, key=lambda act: act[0]), last, folder)
+    spent, after = time.monotonic() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
+    worked = after.ru_utime + after.ru_stime - used.ru_utime - used.ru_stime
     for number, ((_, _, own), model) in enumerate(zip(left, sent)):
         check(own == model, f"frame {number} that leaves is {own.hex()}, the model's {model.hex()}")
     # Of each hart they are in order.
@@ -282,7 +293,8 @@ def run(arguments, folder):
     packets = sum(row["direction"] == "in" for row in rows)
     print(
         f"ok   {packets} frames in, {len(left)} out, {off[1]} of them a cycle off; {sum(words.values())} words in "
-        f"harts' queues, {words[1]} of them a cycle off; {last} cycles"
+        f"harts' queues, {words[1]} of them a cycle off; {last} cycles, {last / spent:.0f} in a second, "
+        f"{last / worked:.0f} in a second of the processor's"
     )
 
 
@@ -294,6 +306,7 @@ def main():
     parser.add_argument("--gap", type=int, default=400, metavar="CYCLES", help="mean, between messages")
     parser.add_argument("--seed", type=int, default=1, metavar="N")
     parser.add_argument("--p4", choices=sorted(TRANSPORTS), metavar="NAME", help="pipelines of these programs of sdk/p4")
+    parser.add_argument("--threads", type=int, default=1, metavar="N", help="of Verilator")
     parser.add_argument("--program", type=Path, metavar="FILE")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="leave what was made there")
     arguments = parser.parse_args()
