@@ -125,14 +125,6 @@ impl Choice {
             Unit::Spin(unit) => Ok((unit, unit.needs(&machine), unit.count(&machine))),
             Unit::NanoPu(_) => Err("packet handlers run on a sPIN NIC"),
         };
-        if let Some(source) = self.sources.iter().find(|source| {
-            matches!(source.unit, Unit::Spin(unit) if unit.only_compares()) && !self.compares
-        }) {
-            return Err(HardwareError::Usage(format!(
-                "--hardware {}: its block runs beside the model only; add --compare",
-                source.unit
-            )));
-        }
         for (unit, made, compares) in self.make(&machine.name, needs)? {
             blocks.seat(unit, made, compares, &machine);
         }
@@ -178,6 +170,14 @@ impl Choice {
         }
         if self.sources.is_empty() {
             return Ok(all);
+        }
+        if let Some(source) =
+            self.sources.iter().find(|source| source.unit.only_compares() && !self.compares)
+        {
+            return Err(HardwareError::Usage(format!(
+                "--hardware {}: its block runs beside the model only; add --compare",
+                source.unit
+            )));
         }
         let verilator = verilator::find()?;
         for source in &self.sources {

@@ -18,16 +18,23 @@ macro_rules! rtl {
 
 rtl! {
     "common/first_one.sv" as "first_one.sv",
+    "common/due_queue.sv" as "due_queue.sv",
     "common/free_list.sv" as "free_list.sv",
     "common/queue.sv" as "queue.sv",
+    "common/queue_bypass.sv" as "queue_bypass.sv",
     "common/round_robin.sv" as "round_robin.sv",
     "hpu/hpu_driver.sv" as "hpu_driver.sv",
+    "nanopu/egress_frames.sv" as "egress_frames.sv",
+    "nanopu/frame_words.sv" as "frame_words.sv",
     "nanopu/jbsq.sv" as "jbsq.sv",
     "nanopu/local_queues.sv" as "local_queues.sv",
     "nanopu/message_table.sv" as "message_table.sv",
+    "nanopu/ndp_egress.sv" as "ndp_egress.sv",
+    "nanopu/ndp_ingress.sv" as "ndp_ingress.sv",
     "nanopu/packetization.sv" as "packetization.sv",
     "nanopu/packet_generator.sv" as "packet_generator.sv",
     "nanopu/reassembly.sv" as "reassembly.sv",
+    "nanopu/register_interface.sv" as "register_interface.sv",
     "nanopu/thread_scheduler.sv" as "thread_scheduler.sv",
     "nanopu/timers.sv" as "timers.sv",
     "spin/cluster_scheduler.sv" as "cluster_scheduler.sv",
@@ -61,6 +68,14 @@ impl Unit {
         match self {
             Self::Spin(unit) => unit.name(),
             Self::NanoPu(unit) => unit.name(),
+        }
+    }
+
+    /// Says whether a block can only run beside the model.
+    pub const fn only_compares(self) -> bool {
+        match self {
+            Self::Spin(unit) => unit.only_compares(),
+            Self::NanoPu(unit) => unit.only_compares(),
         }
     }
 
@@ -119,6 +134,15 @@ const fn what(unit: Unit) -> &'static str {
         }
         Unit::NanoPu(NanoPuUnit::Packetization) => {
             "nanoPU: messages' packets, which go within their credit, and again"
+        }
+        Unit::NanoPu(NanoPuUnit::NdpIngress) => {
+            "nanoPU: frames from the pins, NDP's answers, payload to its buffer; beside the model only"
+        }
+        Unit::NanoPu(NanoPuUnit::NdpEgress) => {
+            "nanoPU: the arbiter, NDP's headers, frames on the pins; beside the model only"
+        }
+        Unit::NanoPu(NanoPuUnit::RegisterInterface) => {
+            "nanoPU: the registers of the network, 0x052 to 0x061; at each hart"
         }
     }
 }

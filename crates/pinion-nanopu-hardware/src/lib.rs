@@ -7,9 +7,12 @@
 
 mod jbsq;
 mod local_queues;
+pub mod ndp_egress;
+pub mod ndp_ingress;
 pub mod packet_generator;
 pub mod packetization;
 mod reassembly;
+mod register_interface;
 mod thread_scheduler;
 mod timers;
 
@@ -23,10 +26,13 @@ use pinion_sim::time::Clock;
 
 pub use jbsq::JbsqSeat;
 pub use local_queues::QueuesSeat;
+pub use ndp_egress::EgressSeat;
+pub use ndp_ingress::IngressSeat;
 pub use packet_generator::GeneratorSeat;
 pub use packetization::PacketizationSeat;
 pub use pinion_sim::block::PATIENCE_CYCLES;
 pub use reassembly::{Answer, Asked, ReassemblySeat};
+pub use register_interface::RegistersSeat;
 pub use thread_scheduler::{Did, Expected, SchedulerSeat};
 pub use timers::TimersSeat;
 
@@ -50,11 +56,17 @@ pub enum Unit {
     LocalQueues,
     /// Packetization with its buffers.
     Packetization,
+    /// The way in from the pins, with NDP fixed in it.
+    NdpIngress,
+    /// The way out to the pins, with NDP fixed in it.
+    NdpEgress,
+    /// Each hart's registers of the network.
+    RegisterInterface,
 }
 
 impl Unit {
     /// All units that hardware can stand for.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 10] = [
         Self::Jbsq,
         Self::ThreadScheduler,
         Self::Reassembly,
@@ -62,6 +74,9 @@ impl Unit {
         Self::PacketGenerator,
         Self::LocalQueues,
         Self::Packetization,
+        Self::NdpIngress,
+        Self::NdpEgress,
+        Self::RegisterInterface,
     ];
 
     /// Gives its name, which is its module's, too.
@@ -74,15 +89,25 @@ impl Unit {
             Self::PacketGenerator => "packet_generator",
             Self::LocalQueues => "local_queues",
             Self::Packetization => "packetization",
+            Self::NdpIngress => "ndp_ingress",
+            Self::NdpEgress => "ndp_egress",
+            Self::RegisterInterface => "register_interface",
         }
     }
 
     /// Gives how many of it a machine has.
     pub const fn count(self, machine: &Machine) -> u32 {
         match self {
-            Self::ThreadScheduler | Self::LocalQueues => machine.core.count,
+            Self::ThreadScheduler | Self::LocalQueues | Self::RegisterInterface => {
+                machine.core.count
+            }
             _ => 1,
         }
+    }
+
+    /// Says whether a block runs beside the model only, since what it says lies ahead when the model decides.
+    pub const fn only_compares(self) -> bool {
+        matches!(self, Self::NdpIngress | Self::NdpEgress)
     }
 
     /// Says what a block needs to stand for it in a machine.
@@ -98,6 +123,9 @@ impl Unit {
             Self::PacketGenerator => packet_generator::needs(machine),
             Self::LocalQueues => local_queues::needs(machine),
             Self::Packetization => packetization::needs(machine),
+            Self::NdpIngress => ndp_ingress::needs(machine),
+            Self::NdpEgress => ndp_egress::needs(machine),
+            Self::RegisterInterface => register_interface::needs(machine),
         }
     }
 }
@@ -145,6 +173,17 @@ fn take_first_due<T>(queue: &mut VecDeque<T>, cycle: Cycle, at: impl Fn(&T) -> C
 /// Takes the first message whose cycle has come.
 fn take_due(due: &mut Due, cycle: Cycle) -> Option<u16> {
     take_first_due(due, cycle, |(at, _)| *at).map(|(_, id)| id)
+}
+
+/// Gives a word of payload, zeros behind its bytes, by words of 32 bits, the lowest first.
+fn words_of(bytes: &[u8]) -> [u32; 16] {
+    let mut words = [0; 16];
+    for (word, part) in words.iter_mut().zip(bytes.chunks(4)) {
+        let mut four = [0; 4];
+        four[..part.len()].copy_from_slice(part);
+        *word = u32::from_le_bytes(four);
+    }
+    words
 }
 
 /// Gives the contexts of a hart, if a block can have so many.

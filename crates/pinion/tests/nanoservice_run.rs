@@ -410,13 +410,34 @@ fn packetization_holds_where_packets_go_again_and_again() {
     }
 }
 
+/// Ingress and egress with NDP fixed in them, and the registers, of the machine that the published hardware is; the
+/// registers in the model's place as well.
+fn pins_and_registers(requests: u32) {
+    let folder = Folder::new(&format!("pins-{requests}"));
+    let load = format!("requests={requests},gap=exp:150,size=W3:2048,match=oldest");
+    let traffic = [&["--faithful", "--load", &load], &FEW[..]].concat();
+    holds(&folder, &echo_app(), &traffic, "ndp_ingress,ndp_egress", false);
+    holds(&folder, &echo_app(), &traffic, "register_interface", true);
+}
+
+#[test]
+fn blocks_at_the_pins_and_of_registers_hold() {
+    if has_gcc() && pinion::hardware::verilator::find().is_ok() {
+        pins_and_registers(300);
+        let folder = Folder::new("threads");
+        holds(&folder, &example("nanopu_priorities"), &[], "register_interface", true);
+    }
+}
+
 /// A long run, for `make hardware`.
 #[test]
 #[ignore = "long: a hundred thousand messages"]
 fn blocks_that_read_and_send_hold_for_random_messages() {
     if has_gcc() && pinion::hardware::verilator::find().is_ok() {
         let count = std::env::var("PINION_PACKETS").ok().and_then(|text| text.parse().ok());
-        echo(count.unwrap_or(100_000), &[]);
+        let count = count.unwrap_or(100_000);
+        pins_and_registers(count);
+        echo(count, &[]);
     }
 }
 
@@ -474,7 +495,15 @@ fn a_block_that_differs_ends_a_nanoservice_with_both_sides() {
     let folder = Folder::new("differs");
     let service = example("nanopu_service");
     let load = ["--load", "requests=60,gap=exp:120,service=exp:500"];
-    let cases: [(&str, &str, &str, &str); 3] = [
+    let cases: [(&str, &str, &str, &str); 6] = [
+        (
+            "ndp_ingress",
+            "flags[DATA] ? credit + 16'(!packet_trimmed)",
+            "flags[DATA] ? credit",
+            "control_data from bit",
+        ),
+        ("ndp_egress", "16'h0800, 8'h45, 8'h00", "16'h0800, 8'h45, 8'h01", "out_data is"),
+        ("register_interface", "waits <= runs && held[running];", "waits <= runs;", "csr_value is"),
         ("packet_generator", "<= TOKEN'(TOKEN_CYCLES);", "<= TOKEN'(TOKEN_CYCLES - 1);", "frame_"),
         ("local_queues", "enter_begins ? now : begun", "now", "stamps is "),
         (
@@ -491,7 +520,7 @@ fn a_block_that_differs_ends_a_nanoservice_with_both_sides() {
         let text = text.replacen(&format!("module {unit}"), "module mine", 1);
         fs::write(folder.0.join("mine.sv"), text.replacen(change, to, 1)).unwrap();
         let named = format!("{unit}=mine.sv");
-        let run = ["run", &service, "--quiet"];
+        let run = ["run", &service, "--quiet", "--faithful"];
         let all = [&run[..], &load, &FEW, &["--hardware", &named, "--compare"]].concat();
         let output = folder.pinion(&all);
         let said = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -5,7 +5,7 @@ use super::HartInterface;
 use super::thread_scheduler::NO_CONTEXT;
 use crate::Cycle;
 use crate::event::{Event, Listener};
-use crate::hardware::{Did, InLoop, Placed, QueuesSeat, SchedulerSeat};
+use crate::hardware::{Did, InLoop, Placed, QueuesSeat, RegistersSeat, SchedulerSeat};
 
 impl HartInterface {
     /// Puts a block into the thread scheduler's place, or beside it, before anything has happened.
@@ -21,17 +21,36 @@ impl HartInterface {
         self.queues_block = InLoop::new(seat);
     }
 
+    /// Puts a block into the registers' place, or beside them, before anything has happened.
+    pub fn set_registers(&mut self, seat: RegistersSeat) {
+        self.registers_block = InLoop::new(seat);
+    }
+
+    /// Reads a CSR as the block in the registers' place says, if there is one.
+    pub fn read_csr(&mut self, csr: u16, now: Cycle) -> Option<u64> {
+        let value = self.register(csr, now)?;
+        if self.registers_block.get().is_none() {
+            return Some(value);
+        }
+        let target = matches!(csr, 0x058 | 0x059).then(|| self.target(now));
+        let seat = self.registers_block.get_mut()?;
+        Some(seat.read(now, csr, value, target))
+    }
+
     /// Gives its blocks.
     pub fn blocks(&self) -> impl Iterator<Item = &dyn Placed> {
         let scheduler = self.hardware.get().map(|seat| seat as &dyn Placed);
         let queues = self.queues_block.get().map(|seat| seat as &dyn Placed);
-        scheduler.into_iter().chain(queues)
+        let registers = self.registers_block.get().map(|seat| seat as &dyn Placed);
+        scheduler.into_iter().chain(queues).chain(registers)
     }
 
     /// Gives the cycle that its blocks are in, and whether none raises the line of itself; none without blocks.
     pub fn hardware_cycle(&self) -> Option<(Cycle, bool)> {
         let scheduler = self.hardware.get().map(|seat| (seat.cycle(), seat.compares()));
-        scheduler.or_else(|| self.queues_block.get().map(|seat| (seat.cycle(), true)))
+        let queues = || self.queues_block.get().map(|seat| (seat.cycle(), true));
+        let registers = || self.registers_block.get().map(|seat| (seat.cycle(), true));
+        scheduler.or_else(queues).or_else(registers)
     }
 
     /// Reads a word of the running context in cycle `now` as its queue gives it, in whose place a block may stand.
@@ -70,6 +89,9 @@ impl HartInterface {
         if let Some(seat) = self.hardware.get_mut() {
             seat.hear(at, did);
         }
+        if let Some(seat) = self.registers_block.get_mut() {
+            seat.did(at, did);
+        }
     }
 
     /// Gives the context that should run, as a read that retires in `now` sees it, and its priority.
@@ -85,6 +107,9 @@ impl HartInterface {
     /// Lets the block take the cycles before `to`, of which everything is known.
     pub fn clock_hardware(&mut self, to: Cycle) {
         if let Some(seat) = self.queues_block.get_mut() {
+            seat.clock(to);
+        }
+        if let Some(seat) = self.registers_block.get_mut() {
             seat.clock(to);
         }
         let Some(seat) = self.hardware.get_mut() else { return };

@@ -19,7 +19,7 @@ use thread_scheduler::ThreadScheduler;
 
 use crate::Cycle;
 use crate::event::{Event, Listener};
-use crate::hardware::{Did, InLoop, QueuesSeat, SchedulerSeat};
+use crate::hardware::{Did, InLoop, QueuesSeat, RegistersSeat, SchedulerSeat};
 use crate::machine::hart_interface::HartInterfaceSection;
 
 /// Asks the node for something that a CSR write stands for.
@@ -75,6 +75,8 @@ pub struct HartInterface {
     hardware: InLoop<SchedulerSeat>,
     /// The block in the queues' place, or beside them.
     queues_block: InLoop<QueuesSeat>,
+    /// The block in the registers' place, or beside them.
+    registers_block: InLoop<RegistersSeat>,
 }
 
 impl HartInterface {
@@ -93,6 +95,7 @@ impl HartInterface {
             misuse: Misuse::default(),
             hardware: InLoop::default(),
             queues_block: InLoop::default(),
+            registers_block: InLoop::default(),
         }
     }
 
@@ -142,7 +145,7 @@ impl HartInterface {
     }
 
     /// Reads a CSR in an instruction that retires in `now`; `None` if it is not one of these.
-    pub fn read_csr(&mut self, csr: u16, now: Cycle) -> Option<u64> {
+    fn register(&mut self, csr: u16, now: Cycle) -> Option<u64> {
         Some(match csr {
             0x052 => self.words_ready(now).into(),
             0x053 => self.context().into(),
@@ -161,6 +164,9 @@ impl HartInterface {
     /// Writes to those that can only be read do nothing.
     pub fn write_csr(&mut self, csr: u16, value: u64, now: Cycle) -> Option<Command> {
         let mut command = Command::Nothing;
+        if let Some(seat) = self.registers_block.get_mut() {
+            seat.write(now, csr, value);
+        }
         match csr {
             0x052 | 0x057..=0x059 => {}
             0x053 => {
@@ -236,6 +242,9 @@ impl HartInterface {
         let context = self.context();
         if let Some(queue) = self.queues.get_mut(usize::from(context)) {
             queue.unread(words.into());
+        }
+        if let Some(seat) = self.registers_block.get_mut() {
+            seat.come_back(context, words);
         }
         if self.waiting == Some(context) {
             let kept = self.freed.len().saturating_sub(words as usize);
@@ -379,6 +388,11 @@ impl HartInterface {
             && let Some(seat) = self.queues_block.get_mut()
         {
             seat.forget(context, n.into());
+        }
+        if queue.handed_over() > waiting
+            && let Some(seat) = self.registers_block.get_mut()
+        {
+            seat.enter(context, at, n);
         }
         if let Some(seat) = self.hardware.get_mut() {
             seat.enters(context, at, begins, n, queue.handed_over() > waiting);

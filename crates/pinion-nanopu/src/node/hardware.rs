@@ -6,8 +6,8 @@ use super::Node;
 use crate::Cycle;
 use crate::core::{Activity, interrupts};
 use crate::hardware::{
-    GeneratorSeat, JbsqSeat, PATIENCE_CYCLES, PacketizationSeat, Placed, QueuesSeat,
-    ReassemblySeat, SchedulerSeat, TimersSeat, Unit,
+    EgressSeat, GeneratorSeat, IngressSeat, JbsqSeat, PATIENCE_CYCLES, PacketizationSeat, Placed,
+    QueuesSeat, ReassemblySeat, RegistersSeat, SchedulerSeat, TimersSeat, Unit,
 };
 use crate::machine::node::Machine;
 
@@ -51,6 +51,15 @@ impl Node {
                 Unit::Packetization => {
                     let seat = PacketizationSeat::new(block, compares, machine);
                     self.transmit.set_packetization(seat);
+                }
+                Unit::NdpIngress => self.receive.set_ingress(IngressSeat::new(block, machine)),
+                Unit::NdpEgress => {
+                    let names = self.transmit.names();
+                    self.transmit.set_egress(EgressSeat::new(block, machine, names));
+                }
+                Unit::RegisterInterface => {
+                    let seat = RegistersSeat::new(block, compares, machine, hart);
+                    self.interfaces[usize::from(hart)].set_registers(seat);
                 }
                 Unit::LocalQueues => {
                     let seat = QueuesSeat::new(block, compares, machine, hart);

@@ -70,6 +70,7 @@ impl Receive {
             requests: &mut *requests,
             listener,
             payload: &[],
+            block: None,
             looked_up: at,
             decided,
         };

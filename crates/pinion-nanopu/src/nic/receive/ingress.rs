@@ -14,6 +14,8 @@ use super::core_selection::CoreSelection;
 use super::reassembly::Reassembly;
 use crate::Cycle;
 use crate::event::{Event, Listener};
+use crate::hardware::ndp_ingress::{Control, Look, Named, Notice, Verdict};
+use crate::hardware::{InLoop, IngressSeat};
 use crate::machine::receive::{DATAPATH_BYTES, IngressSection, ReceiveFixes};
 use crate::transport::{ControlRequest, Credit, Delivered};
 use crate::transport::{DropReason, Externs, MessageInfo, Refusal};
@@ -34,16 +36,21 @@ pub struct Ingress {
     timing: IngressSection,
     frames: VecDeque<Frame>,
     spare: Vec<Vec<u8>>,
+    /// The block beside it.
+    pub hardware: InLoop<IngressSeat>,
 }
 
 impl Ingress {
     /// Makes an empty pipeline.
     pub fn new(timing: IngressSection) -> Self {
-        Self { timing, frames: VecDeque::new(), spare: Vec::new() }
+        Self { timing, frames: VecDeque::new(), spare: Vec::new(), hardware: InLoop::default() }
     }
 
     /// Takes a frame whose first flit is on the pins in cycle `first_flit`.
     pub fn accept(&mut self, first_flit: Cycle, bytes: &[u8]) {
+        if let Some(seat) = self.hardware.get_mut() {
+            seat.frame(first_flit, bytes);
+        }
         let mut buffer = self.spare.pop().unwrap_or_default();
         buffer.clear();
         buffer.extend_from_slice(bytes);
@@ -54,6 +61,14 @@ impl Ingress {
     /// Gives the cycle in which the next frame's message is looked up.
     pub fn next_event(&self) -> Option<Cycle> {
         self.frames.front().map(|frame| frame.header + self.timing.lookup_cycles)
+    }
+
+    /// Lets its block take all cycles before one of which everything is known.
+    pub fn clock(&mut self, to: Cycle) {
+        let limit = self.next_event().map_or(to, |next| next.min(to));
+        if let Some(seat) = self.hardware.get_mut() {
+            seat.clock(limit);
+        }
     }
 
     /// Counts the frames that have not been decided about.
@@ -87,22 +102,27 @@ impl Ingress {
         }
     }
 
-    /// Gives the cycle in which the last word of a frame's payload leaves the pipeline, and tells
-    /// the listener about each.
+    /// Gives the cycle in which the last word of a packet's payload leaves the pipeline, and tells the listener and the
+    /// block about each.
     pub fn payload_out(
-        &self,
+        &mut self,
         frame: &Frame,
-        header_bytes: usize,
+        packet: (u16, u8),
+        payload: &[u8],
         listener: &mut impl Listener,
     ) -> Cycle {
         let bytes = frame.bytes.len();
-        let words = (bytes - header_bytes.min(bytes)).div_ceil(DATAPATH_BYTES).max(1);
+        let header_bytes = bytes.saturating_sub(payload.len());
+        let words = (bytes - header_bytes).div_ceil(DATAPATH_BYTES).max(1);
         let mut out = frame.header + self.timing.header_cycles - 1;
         for word in 1..=words {
             let end = (header_bytes + word * DATAPATH_BYTES).min(bytes);
             let first = if word == 1 { self.timing.first_word_cycles } else { 0 };
             let ready = self.arrival(frame.first_flit, end) + self.timing.payload_cycles + first;
             out = ready.max(out + 1);
+            if let Some(seat) = self.hardware.get_mut() {
+                seat.write(out, packet, word - 1, payload);
+            }
             listener.event(out, Event::IngressOut { last: word == words });
         }
         out
@@ -127,6 +147,8 @@ pub struct Gate<'a, R, L> {
     pub requests: &'a mut R,
     /// Who hears events.
     pub listener: &'a mut L,
+    /// The block beside the pipeline.
+    pub block: Option<&'a mut IngressSeat>,
     /// The frame's payload.
     pub payload: &'a [u8],
     /// The cycle of the look-up.
@@ -155,22 +177,52 @@ impl<R: Requests, L: Listener> Externs for Gate<'_, R, L> {
     }
 
     fn message(&mut self, header: &Header, trimmed: bool) -> Result<MessageInfo, Refusal> {
-        self.served(header.dst_context)?;
-        self.reassembly.message(header, self.payload, trimmed, self.looked_up)
+        let served = self.served(header.dst_context);
+        let answer = served
+            .and_then(|()| self.reassembly.message(header, self.payload, trimmed, self.looked_up));
+        if let Some(seat) = &mut self.block {
+            let verdict = served.ok().map(|()| match answer {
+                Ok(message) => Verdict::Taken { id: message.rx_id, begins: message.new },
+                Err(Refusal::Duplicate { .. }) => Verdict::Duplicate,
+                Err(_) => Verdict::NoRoom,
+            });
+            let (at, named) = (self.looked_up, Named::of(header));
+            seat.look(Look { at, named, is_trimmed: trimmed, verdict });
+        }
+        answer
     }
 
     fn control(&mut self, request: ControlRequest) {
         self.listener.event(request.at, Event::ControlRequest);
+        if let Some(seat) = &mut self.block {
+            let (at, named) = (request.at, Named::of(&request.answers));
+            let (acknowledges, credit) = (request.acknowledge, request.pull_offset);
+            seat.control(Control { at, named, acknowledges, credit });
+        }
         self.requests.control(request);
     }
 
     fn delivered(&mut self, delivered: Delivered) {
         self.listener.event(delivered.at, Event::Delivered);
+        let (at, id) = (delivered.at, delivered.tx_msg_id);
+        if let Some(seat) = &mut self.block {
+            seat.notice(Notice {
+                at,
+                id,
+                delivered: Some(delivered.packet),
+                again: None,
+                credit: None,
+            });
+        }
         self.requests.delivered(delivered);
     }
 
     fn credit(&mut self, credit: Credit) {
         self.listener.event(credit.at, Event::Credit);
+        let (at, id, again) = (credit.at, credit.tx_msg_id, credit.retransmit);
+        if let Some(seat) = &mut self.block {
+            seat.notice(Notice { at, id, delivered: None, again, credit: credit.credit });
+        }
         self.requests.credit(credit);
     }
 }

@@ -34,7 +34,7 @@ use reassembly::{Reassembly, WORDS};
 use super::{ControlRequest, Credit, Delivered};
 use crate::Cycle;
 use crate::event::{Event, Listener};
-use crate::hardware::{JbsqSeat, Placed, ReassemblySeat};
+use crate::hardware::{InLoop, IngressSeat, JbsqSeat, Placed, ReassemblySeat};
 use crate::hart_interface::HartInterface;
 use crate::machine::receive::{ReceiveSection, ReceiveSectionError};
 use crate::transport::{Change, EventKind};
@@ -227,6 +227,7 @@ impl Receive {
                 }
             }
         }
+        self.ingress.clock(now);
     }
 
     /// Puts a block into JBSQ's place, or beside it.
@@ -239,11 +240,17 @@ impl Receive {
         self.reassembly.set_hardware(seat);
     }
 
+    /// Puts a block beside the ingress pipeline.
+    pub fn set_ingress(&mut self, seat: IngressSeat) {
+        self.ingress.hardware = InLoop::new(seat);
+    }
+
     /// Gives the blocks.
     pub fn blocks(&self) -> impl Iterator<Item = &dyn Placed> {
+        let ingress = self.ingress.hardware.get().map(|seat| seat as &dyn Placed);
         let jbsq = self.selection.hardware().map(|seat| seat as &dyn Placed);
         let reassembly = self.reassembly.hardware().map(|seat| seat as &dyn Placed);
-        jbsq.into_iter().chain(reassembly)
+        ingress.into_iter().chain(jbsq).chain(reassembly)
     }
 
     /// Gives what became of every frame so far.
@@ -309,6 +316,7 @@ impl Receive {
                     requests,
                     listener,
                     payload,
+                    block: self.ingress.hardware.get_mut(),
                     looked_up: at,
                     decided,
                 };
@@ -326,8 +334,8 @@ impl Receive {
                 match taken {
                     Ok(rx_id) => {
                         self.books.resident_packets += 1;
-                        let header_bytes = frame.bytes.len().saturating_sub(payload.len());
-                        let out = self.ingress.payload_out(&frame, header_bytes, listener);
+                        let place = (rx_id, header.pkt_offset);
+                        let out = self.ingress.payload_out(&frame, place, payload, listener);
                         let complete = self.reassembly.write(rx_id, &header, payload);
                         self.reassembly.written(rx_id, out, complete);
                         let waypoint = Waypoint::Packet {

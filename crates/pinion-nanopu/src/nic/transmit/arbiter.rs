@@ -5,6 +5,8 @@
 //! of them at a time, built and on its way to the pins. Holds nothing. Waits for a frame of either,
 //! and for the egress pipeline to take its first word.
 
+use std::collections::VecDeque;
+
 use pinion_net::frame::lnic::Flags;
 
 use super::Transmit;
@@ -13,8 +15,17 @@ use super::packet_generator::Control;
 use super::packetization::Packet;
 use crate::Cycle;
 use crate::event::{Event, Listener};
+use crate::hardware::ndp_egress::ControlTaken;
+use crate::hardware::ndp_ingress::{Named, fields};
 use crate::transport::Credit;
 use crate::waypoint::{Departing, Waypoint};
+
+/// Is what the arbiter passes.
+#[derive(Clone, Copy)]
+enum Passing<'p> {
+    Control(&'p Control),
+    Packet(&'p Packet),
+}
 
 impl Transmit {
     /// Tells when the arbiter can choose a frame.
@@ -65,7 +76,7 @@ impl Transmit {
         let header = self.transport.control(&control.request, flags, &self.own);
         self.frame.clear();
         self.transport.write(&header, &self.control_payload, &mut self.frame);
-        Some(self.egress.pass(at, self.header_bytes, self.frame.len(), false, listener))
+        Some(self.pass_beside(at, Passing::Control(control), listener))
     }
 
     /// Sends a frame of the ingress pipeline on its way, as it is.
@@ -86,7 +97,7 @@ impl Transmit {
         let header = self.transport.data(&packet.outgoing, packet.number, packet.again, &self.own);
         self.frame.clear();
         self.transport.write(&header, self.packetization.payload(&packet), &mut self.frame);
-        let passage = self.pass_beside(at, &packet, listener);
+        let passage = self.pass_beside(at, Passing::Packet(&packet), listener);
         let counter = if packet.again {
             &mut self.counters.packets_again
         } else {
@@ -102,19 +113,45 @@ impl Transmit {
         Some((passage, packet.departing))
     }
 
-    /// Sends the frame of a packet on its way, and tells packetization's block when its words pass.
-    fn pass_beside(&mut self, at: Cycle, packet: &Packet, listener: &mut impl Listener) -> Passage {
+    /// Sends a frame on its way, and tells the blocks of packetization and egress when its words pass.
+    fn pass_beside(
+        &mut self,
+        at: Cycle,
+        passing: Passing<'_>,
+        listener: &mut impl Listener,
+    ) -> Passage {
         let (header, bytes) = (self.header_bytes, self.frame.len());
-        if self.packetization.hardware().is_none() {
-            return self.egress.pass(at, header, bytes, true, listener);
+        let is_data = matches!(passing, Passing::Packet(_));
+        if self.packetization.hardware().is_none() && self.egress_block.get().is_none() {
+            return self.egress.pass(at, header, bytes, is_data, listener);
         }
         let mut events = Vec::new();
-        let passage = self.egress.pass(at, header, bytes, true, &mut events);
-        let words = events.iter().filter(|(_, event)| matches!(event, Event::PacketizeOut { .. }));
-        self.packetization.tell_pass(packet, words.map(|(at, _)| *at).collect());
-        for (at, event) in events {
-            listener.event(at, event);
+        let passage = self.egress.pass(at, header, bytes, is_data, &mut events);
+        let of = |wanted: fn(&Event) -> bool| events.iter().filter(move |(_, event)| wanted(event));
+        // The first is of the headers.
+        let leaves = of(|event| matches!(event, Event::EgressOut { .. })).skip(1);
+        let leaves: Vec<Cycle> = leaves.map(|(at, _)| *at).collect();
+        let words = of(|event| matches!(event, Event::PacketizeOut { .. })).map(|(at, _)| *at);
+        let words: VecDeque<Cycle> = words.collect();
+        if let Some(seat) = self.egress_block.get_mut() {
+            match passing {
+                Passing::Control(Control { request, flags, from }) => seat.control(ControlTaken {
+                    from: *from,
+                    at,
+                    flags: [Flags::ACK, Flags::NACK, Flags::PULL].map(|flag| flags.has(flag)),
+                    fields: fields(&Named::of(&request.answers), request.pull_offset),
+                }),
+                Passing::Packet(packet) => {
+                    let from = packet.departing.offered;
+                    seat.packet(from, self.packetization.offer(packet), words.clone());
+                }
+            }
+            seat.leaves(passage.first_flit, &leaves, &self.frame);
         }
+        if let Passing::Packet(packet) = passing {
+            self.packetization.tell_pass(packet, words);
+        }
+        events.into_iter().for_each(|(at, event)| listener.event(at, event));
         passage
     }
 

@@ -37,7 +37,7 @@ use self::timers::Timers;
 use super::{Credit, Delivered};
 use crate::Cycle;
 use crate::event::{Event, Listener};
-use crate::hardware::{GeneratorSeat, PacketizationSeat, Placed, TimersSeat};
+use crate::hardware::{EgressSeat, GeneratorSeat, InLoop, PacketizationSeat, Placed, TimersSeat};
 use crate::machine::transmit::{TransmitLatency, TransmitSection, TransmitSectionError};
 use crate::transport::{Address, Transport};
 use crate::waypoint::Waypoint;
@@ -80,6 +80,8 @@ pub struct Transmit {
     counters: Counters,
     /// The frame being built; kept for its memory.
     frame: Vec<u8>,
+    /// The block beside arbiter and egress pipeline.
+    egress_block: InLoop<EgressSeat>,
     agenda: Agenda,
     /// When words that wait can make a packet complete.
     words_wake: Cycle,
@@ -142,6 +144,7 @@ impl Transmit {
             stopped: None,
             counters: Counters::default(),
             frame: Vec::new(),
+            egress_block: InLoop::default(),
             agenda: Agenda::new(),
             words_wake: Cycle::MAX,
             wanted: vec![0; harts * MOST],
@@ -170,6 +173,16 @@ impl Transmit {
         self.queues.room(hart)
     }
 
+    /// Gives its own and the next hop's MAC address, and its IP address.
+    pub fn names(&self) -> ([u8; 6], [u8; 6], u32) {
+        (self.own.mac, self.own.next_hop_mac, self.own.ip)
+    }
+
+    /// Puts a block beside arbiter and egress pipeline.
+    pub fn set_egress(&mut self, seat: EgressSeat) {
+        self.egress_block = InLoop::new(seat);
+    }
+
     /// Puts a block into the timers' place, or beside them.
     pub fn set_timers(&mut self, seat: TimersSeat) {
         self.timers.set_hardware(seat);
@@ -190,7 +203,8 @@ impl Transmit {
         let timers = self.timers.hardware().map(|seat| seat as &dyn Placed);
         let generator = self.generator.hardware().map(|seat| seat as &dyn Placed);
         let packetization = self.packetization.hardware().map(|seat| seat as &dyn Placed);
-        timers.into_iter().chain(generator).chain(packetization)
+        let egress = self.egress_block.get().map(|seat| seat as &dyn Placed);
+        timers.into_iter().chain(generator).chain(packetization).chain(egress)
     }
 
     /// Counts the control frames that may still be asked for before one is dropped.
@@ -298,7 +312,13 @@ impl Transmit {
         self.timers.clock(now);
         self.generator.clock(now);
         // Before words that have not gone, all is known.
-        self.packetization.clock(self.queues.next().map_or(now, |next| next.min(now)));
+        let known = self.queues.next().map_or(now, |next| next.min(now));
+        self.packetization.clock(known);
+        let offered =
+            self.generator.frame_from().into_iter().chain(self.packetization.packet_from());
+        if let Some(seat) = self.egress_block.get_mut() {
+            seat.clock(offered.fold(known, Cycle::min));
+        }
         if self.strict_words
             && let Some(at) = self.queues.overflow(now)
         {
@@ -364,6 +384,12 @@ impl Transmit {
                 }
                 self.packetization.tell_credit(at, &credit);
             }
+            Notice::Timeout(id) => {
+                self.packetization.tell_timeout(at, id);
+                if !self.packetization.timed_out(id, at) {
+                    self.full_schedule(at);
+                }
+            }
         }
     }
 
@@ -384,12 +410,6 @@ impl Transmit {
             return;
         };
         listener.event(at, Event::Timeout);
-            Notice::Timeout(id) => {
-                self.packetization.tell_timeout(at, id);
-                if !self.packetization.timed_out(id, at) {
-                    self.full_schedule(at);
-                }
-            }
         self.counters.timeouts += 1;
         // What has arrived and gone by then counts; of one cycle the timeout comes before acknowledgements.
         let at = at + self.notice_cycles;

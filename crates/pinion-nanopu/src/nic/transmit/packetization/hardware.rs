@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use super::{Descriptor, Gate, Packet, Packetization, Stream};
 use crate::Cycle;
+use crate::hardware::ndp_ingress::{Named, fields};
 use crate::hardware::packetization::{CreditTold, Offer, Word};
 use crate::hardware::{InLoop, PacketizationSeat};
 use crate::transport::{Credit, Delivered};
@@ -132,22 +133,26 @@ impl Packetization {
         if self.hardware.get().is_none() {
             return;
         }
-        let outgoing = &packet.outgoing;
-        let low = u128::from(outgoing.buf_size_class)
-            | u128::from(outgoing.buf_ptr) << 8
-            | u128::from(outgoing.tx_msg_id) << 24
-            | u128::from(packet.number) << 56
-            | u128::from(outgoing.msg_len) << 64
-            | u128::from(outgoing.src_context) << 80
-            | u128::from(outgoing.dst_context) << 96
-            | u128::from(outgoing.dst_ip) << 112;
-        let word = |at: u32| (low >> (32 * at)) as u32;
-        let data = [word(0), word(1), word(2), word(3), outgoing.dst_ip >> 16];
-        let payload = self.payload(packet).to_vec();
-        let offer = Offer { id: outgoing.tx_msg_id, number: packet.number, data, payload };
+        let offer = self.offer(packet);
         if let Some(seat) = self.hardware.get_mut() {
             seat.pass(offer, cycles);
         }
+    }
+
+    /// Gives a packet as blocks are told of it.
+    pub fn offer(&self, packet: &Packet) -> Offer {
+        let outgoing = &packet.outgoing;
+        let named = Named {
+            source: (outgoing.dst_ip, outgoing.dst_context),
+            context: outgoing.src_context,
+            bytes: outgoing.msg_len,
+            packet: packet.number,
+            number: outgoing.tx_msg_id,
+            buffer: (outgoing.buf_ptr, outgoing.buf_size_class),
+        };
+        let data = fields(&named, 0);
+        let payload = self.payload(packet).to_vec();
+        Offer { id: outgoing.tx_msg_id, number: packet.number, data, payload }
     }
 
     /// Tells the block that a packet is offered from cycle `from` on.
