@@ -1,6 +1,8 @@
 //! Our node as what scenarios are run on: the nanoPU machine with its faithful overrides, its
 //! harts, window and timeout as the scenario wants them.
 
+use std::fmt;
+
 use pinion_isa::elf::Image;
 use pinion_nanopu::event::{Event, NanoPu, Retirements, Told};
 use pinion_nanopu::machine::node::Machine;
@@ -28,10 +30,19 @@ const BOOT_CYCLES: Cycle = 1115;
 /// Counts the cycles of loading 10,000 bytes (fitted likewise).
 const LINK_CYCLES_PER_10000_BYTES: Cycle = 11_771;
 
+/// Does something to each node before its scenario begins, such as to put blocks of hardware beside its units.
+type Prepare = Box<dyn Fn(&mut node::Node, &Machine) -> Result<()> + Send + Sync>;
+
 /// Runs scenarios on a node like the RTL's.
-#[derive(Debug)]
 pub struct Model {
     machine: Machine,
+    prepare: Option<Prepare>,
+}
+
+impl fmt::Debug for Model {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Model").field("machine", &self.machine).finish_non_exhaustive()
+    }
 }
 
 impl Model {
@@ -40,7 +51,7 @@ impl Model {
     /// # Errors
     /// When its file is wrong.
     pub fn load() -> Result<Self> {
-        Ok(Self { machine: machine::load::<Machine>(MACHINE, &[], true)?.value })
+        Self::faithful_with(&[])
     }
 
     /// Loads the machine with its faithful overrides, and these.
@@ -48,7 +59,10 @@ impl Model {
     /// # Errors
     /// When its file is wrong or an override does not fit.
     pub fn faithful_with(overrides: &[String]) -> Result<Self> {
-        Ok(Self { machine: machine::load::<Machine>(MACHINE, overrides, true)?.value })
+        Ok(Self {
+            machine: machine::load::<Machine>(MACHINE, overrides, true)?.value,
+            prepare: None,
+        })
     }
 
     /// Loads the machine with these overrides alone.
@@ -56,7 +70,20 @@ impl Model {
     /// # Errors
     /// When its file is wrong or an override does not fit.
     pub fn with(overrides: &[String]) -> Result<Self> {
-        Ok(Self { machine: machine::load::<Machine>(MACHINE, overrides, false)?.value })
+        Ok(Self {
+            machine: machine::load::<Machine>(MACHINE, overrides, false)?.value,
+            prepare: None,
+        })
+    }
+
+    /// Does something to each node before its scenario begins; a scenario fails with what goes wrong with a block that
+    /// this puts there.
+    #[must_use]
+    pub fn prepared(
+        self,
+        prepare: impl Fn(&mut node::Node, &Machine) -> Result<()> + Send + Sync + 'static,
+    ) -> Self {
+        Self { prepare: Some(Box::new(prepare)), ..self }
     }
 
     fn device(&self, machine: &Machine, image: &Image) -> Result<NodeDevice> {
@@ -86,7 +113,14 @@ impl Runner for Model {
         let phase = (SCAN_PHASE - ahead).rem_euclid(SCAN_CYCLES);
         machine.transmit.timer.scan_phase_cycles = phase as u64;
         let mut device = self.device(&machine, image)?;
-        let run = drive::run(&mut device, scenario, script)?;
+        if let Some(prepare) = &self.prepare {
+            prepare(&mut device.node, &machine)?;
+        }
+        let run = drive::run(&mut device, scenario, script);
+        if let Some(failure) = device.node.hardware_failure() {
+            return Err(Error::Usage(failure.to_owned()));
+        }
+        let run = run?;
         let mut observation = run.observation;
         let zero = run.zero as i64;
         let Ears { mut events, mut commits, .. } = device.ears;
