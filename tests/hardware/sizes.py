@@ -3,12 +3,12 @@
 they grow with a parameter into its figure, docs/src/figures/hardware-growth.svg; and those of P4's pipelines
 into docs/tables/p4-hardware.md.
 
-    python3 tests/hardware/sizes.py [--jobs N] [--pinion FILE] [--only units|pipelines] [UNIT]...
+    python3 tests/hardware/sizes.py [--jobs N] [--pinion FILE] [--only units|pipelines] [UNIT|PROGRAM]...
 
 By unit and size, as hardware/units.toml lists them: what Yosys makes of it for an ECP5, the gates of two
 inputs that it takes at most, and the highest clock that nextpnr finds (speed grade 8, 85k, without
-pins), where it is installed, and from where to where its slowest path goes. With UNITs only their lines of the table are made
-anew, each kept as it is done.
+pins), where it is installed, and from where to where its slowest path goes. With UNITs, or PROGRAMs like ndp/ingress, only
+their lines of the table are made anew, each kept as it is done.
 """
 
 import argparse
@@ -26,7 +26,7 @@ sys.path.insert(0, str(FOLDER))
 import growth  # noqa: E402
 from common import REPOSITORY, Difference, Skip, check  # noqa: E402
 import pipeline  # noqa: E402
-from synthesis import GATES, cells_of, gates_of, synthesize  # noqa: E402
+from synthesis import GATES, PATIENCE, cells_of, gates_of, synthesize  # noqa: E402
 from tools import HARDWARE, call, find, need, scratch  # noqa: E402
 
 TABLE = REPOSITORY / "docs/tables/hardware.md"
@@ -51,6 +51,7 @@ def clock(netlist, folder):
     status, text = call(
         "nextpnr-ecp5",
         *(*PLACE_AND_ROUTE, "--timing-allow-fail", "--json", netlist, "--report", report),
+        limit=PATIENCE,
     )
     check(not status, f"nextpnr ended with {status}:\n{text[-2000:]}")
     said = json.loads(report.read_text())
@@ -93,34 +94,38 @@ def pipeline_row(pinion, program):
         gates, depth = gates_of(files, top)
         fastest, _ = clock(netlist, folder) if find("nextpnr-ecp5") else ("–", "–")
     parts = (cells.get(kind, 0) for kind in ("LUT4", "TRELLIS_FF", "TRELLIS_DPR16X4"))
-    shown = program.removeprefix("sdk/p4/").removesuffix(".p4")
-    line = f"| `{shown}` | {ports.cycles} | {' | '.join(map(str, parts))} | {gates} | {depth} | {fastest} |\n"
+    line = f"| `{shown_program(program)}` | {ports.cycles} | {' | '.join(map(str, parts))} | {gates} | {depth} | {fastest} |\n"
     print(line, end="", flush=True)
     return line
 
 
-def key_of(line):
-    """What a line of the table is of: unit and size."""
-    return tuple(line.split("|")[1:3])
+def key_of(line, width):
+    """What a line of a table is of: its first cells, unit and size or program."""
+    return tuple(line.split("|")[1 : 1 + width])
 
 
 def write_units(pool, chosen):
     """Writes the table of units, all or those that are chosen, and, of all, the curves."""
     units = tomllib.loads((HARDWARE / "units.toml").read_text())
-    if unknown := [name for name in chosen if not units.get(name, {}).get("sizes")]:
-        raise Difference(f"units.toml has no sizes of {unknown[0]}")
-    all_sizes = [(name, unit, size) for name, unit in units.items() for size in unit.get("sizes", [])]
-    order = [key_of(f"| {name} | {shown_size(size)} |") for name, _, size in all_sizes]
-    old = TABLE.read_text().splitlines(keepends=True)[2:] if chosen else []
-    lines = {key_of(line): line for line in old if key_of(line) in order}
-    sizes = [size for size in all_sizes if not chosen or size[0] in chosen]
-    for line in pool.map(lambda size: row(*size), sizes):
-        lines[key_of(line)] = line
-        if chosen:
-            TABLE.write_text(HEAD + "".join(lines[key] for key in order if key in lines))
+    sizes = [(name, unit, size) for name, unit in units.items() for size in unit.get("sizes", [])]
+    order = [key_of(f"| {name} | {shown_size(size)} |", 2) for name, _, size in sizes]
+    wanted = [size for size in sizes if not chosen or size[0] in chosen]
+    keep_lines((TABLE, HEAD), order, pool.map(lambda size: row(*size), wanted), chosen)
     if not chosen:
-        TABLE.write_text(HEAD + "".join(lines[key] for key in order))
         growth.write(units, pool)
+
+
+def keep_lines(table, order, lines, chosen):
+    """Writes a table (file, head) with these lines, in an order of their keys; each as it is done, if only some are
+    chosen: the others stay."""
+    (path, head), width = table, len(order[0])
+    old = path.read_text().splitlines(keepends=True)[2:] if chosen else []
+    kept = {key_of(line, width): line for line in old if key_of(line, width) in order}
+    for line in lines:
+        kept[key_of(line, width)] = line
+        if chosen:
+            path.write_text(head + "".join(kept[key] for key in order if key in kept))
+    path.write_text(head + "".join(kept[key] for key in order if key in kept))
 
 
 def shown_size(size):
@@ -128,11 +133,27 @@ def shown_size(size):
     return ", ".join(f"`{key}` {value}" for key, value in size.items()) or "–"
 
 
-def write_pipelines(pool, pinion):
-    """Writes the table of pipelines."""
+def shown_program(program):
+    """A program as the table shows it."""
+    return program.removeprefix("sdk/p4/").removesuffix(".p4")
+
+
+def write_pipelines(pool, pinion, chosen):
+    """Writes the table of pipelines, all or those that are chosen."""
     programs = [name for name, _ in pipeline.programs() if name not in pipeline.SMALL]
-    lines = pool.map(lambda program: pipeline_row(pinion, program), programs)
-    PIPELINES.write_text(HEAD_OF_PIPELINES + "".join(lines))
+    order = [key_of(f"| `{shown_program(name)}` |", 1) for name in programs]
+    wanted = [name for name in programs if not chosen or shown_program(name) in chosen]
+    lines = pool.map(lambda program: pipeline_row(pinion, program), wanted)
+    keep_lines((PIPELINES, HEAD_OF_PIPELINES), order, lines, chosen)
+
+
+def check_known(chosen):
+    """Refuses names of neither units with sizes nor programs."""
+    units = tomllib.loads((HARDWARE / "units.toml").read_text())
+    known = [name for name, unit in units.items() if unit.get("sizes")]
+    known += [shown_program(name) for name, _ in pipeline.programs()]
+    if unknown := [name for name in chosen if name not in known]:
+        raise Difference(f"{unknown[0]} is no unit of units.toml with sizes, and no program of sdk/p4")
 
 
 def main():
@@ -140,15 +161,19 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N")
     parser.add_argument("--pinion", type=Path, default=PINION, metavar="FILE")
     parser.add_argument("--only", choices=["units", "pipelines"])
-    parser.add_argument("units", nargs="*", metavar="UNIT")
+    parser.add_argument("chosen", nargs="*", metavar="UNIT|PROGRAM")
     arguments = parser.parse_args()
     try:
         need("yosys")
+        chosen = arguments.chosen
+        check_known(chosen)
+        programs = [name for name in chosen if "/" in name]
+        units = [name for name in chosen if "/" not in name]
         with concurrent.futures.ThreadPoolExecutor(max_workers=max(1, arguments.jobs)) as pool:
-            if arguments.only != "pipelines":
-                write_units(pool, arguments.units)
-            if arguments.only != "units" and not arguments.units:
-                write_pipelines(pool, arguments.pinion)
+            if arguments.only != "pipelines" and (units or not chosen):
+                write_units(pool, units)
+            if arguments.only != "units" and (programs or not chosen):
+                write_pipelines(pool, arguments.pinion, programs)
     except (Difference, Skip) as problem:
         return f"{problem}"
     return 0
