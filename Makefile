@@ -74,7 +74,7 @@ hardware:
 	python3 tests/hardware/nanopu_nic.py --p4 ndp --messages 40000 --gap 600
 	python3 tests/hardware/nanopu_nic.py --p4 credit --messages 40000 --gap 600
 	cargo test --locked -p pinion-hardware --test in_the_loop -- --include-ignored
-	cargo test --locked -p pinion --test nanoservice_run -- --include-ignored blocks
+	cargo test --locked -p pinion --test nanoservice_blocks -- --include-ignored
 	python3 tests/hardware/sizes.py
 	python3 tests/docs/run.py docs/src/hardware.md docs/src/p4.md --write
 
