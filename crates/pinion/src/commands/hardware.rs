@@ -87,10 +87,10 @@ fn new(args: &HardwareNewArgs) -> Result<Status> {
     }
     made.keep();
     let shown = folder.display();
+    let run = format!("  pinion run APP --hardware {unit}={shown}/{name}.sv");
+    let alone = if unit.only_compares() { String::new() } else { format!("{run}\n") };
     output::print(&format!(
-        "{shown}: {name}.sv, its test bench and README.md are there. Next:\n  \
-         pinion run APP --hardware {unit}={shown}/{name}.sv\n  \
-         pinion run APP --hardware {unit}={shown}/{name}.sv --compare\n"
+        "{shown}: {name}.sv, its test bench and README.md are there. Next:\n{alone}{run} --compare\n"
     ));
     Ok(Status::Success)
 }
