@@ -73,6 +73,7 @@ hardware:
 	python3 tests/hardware/nanopu_nic.py --messages 40000 --gap 600
 	python3 tests/hardware/nanopu_nic.py --p4 ndp --messages 40000 --gap 600
 	python3 tests/hardware/nanopu_nic.py --p4 credit --messages 40000 --gap 600
+	python3 tests/hardware/nanopu_nic.py --p4 dctcp --messages 40000 --gap 600
 	cargo test --locked -p pinion-hardware --test in_the_loop -- --include-ignored
 	cargo test --locked -p pinion --test nanoservice_blocks -- --include-ignored
 	python3 tests/hardware/sizes.py
