@@ -34,8 +34,9 @@ def cycles(operation, b):
     """How long it takes (the model's `Costs`)."""
     if operation < DIV:
         return 1 if operation == MUL else MULH_CYCLES
-    size = abs(signed(b)) if operation in (DIV, REM) else b
-    return DIV_CYCLES + BITS - size.bit_length()
+    if operation in (DIV, REM) and signed(b) < 0:
+        return DIV_CYCLES + BITS - (~b & MASK).bit_length() - 1
+    return DIV_CYCLES + BITS - b.bit_length()
 
 
 def rows(seed):

@@ -107,6 +107,11 @@ class Writer:
             self.straight(self.random.randint(1, 3))
         elif choice < 0.8:
             self.write(f"la t5, {after}")
+            # A jump waits until its register has been written, be it computed or loaded.
+            if self.random.random() < 0.5:
+                self.write(f"sw t5, 0({BASE})")
+                self.write(f"lw t5, 0({BASE})")
+            self.straight(self.random.randint(0, 2))
             self.write(self.random.choice(["jr t5", "jalr t6, 0(t5)"]))
             self.straight(1)
         elif depth == 2:

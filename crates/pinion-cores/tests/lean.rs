@@ -117,6 +117,7 @@ fn pipeline(ri5cy: bool) -> Pipeline {
         branch_taken_cycles: 3,
         jump_cycles: 2,
         jump_behind_access: ri5cy,
+        jump_waits_for_register: ri5cy,
         mul_cycles: if ri5cy { 1 } else { 3 },
         mulh_cycles: 5,
         division: if ri5cy { Division::LeadingZeros } else { Division::Fixed },
@@ -140,7 +141,8 @@ fn program(random: &mut Xorshift64) -> Vec<u8> {
             | (short as u32 >> 11 & 1) << 7
             | if short < 0 { 0xfe00_0000 | 0x80 } else { 0 };
         match bits >> 16 & 15 {
-            0..=3 => bytes.extend((bits as u16 & !3 | 1).to_le_bytes()), // compressed, any
+            0 => bytes.extend((0x67 | registers & 0xf_ff80).to_le_bytes()), // jalr
+            1..=3 => bytes.extend((bits as u16 & !3 | 1).to_le_bytes()),    // compressed, any
             4 => bytes.extend(
                 (registers & !0x1f0_0f80 | branch | 0x63 | (bits >> 20 & 7) << 12).to_le_bytes(),
             ),
@@ -184,10 +186,17 @@ fn program(random: &mut Xorshift64) -> Vec<u8> {
     bytes
 }
 
+/// Says of which loads the machine remembers when a jump may use their register.
+#[derive(Clone, Copy, PartialEq)]
+enum Remembers {
+    All,
+    JumpedTo,
+}
+
 /// Does what the machine does at a stop, the same for both: an access loads a number made of its
 /// address and cycle, an instruction that is not fetched yet is.
-fn go_on(bench: &mut Bench, code: &Code, stop: &Stop) {
-    if !accesses(bench, code, stop) {
+fn go_on(bench: &mut Bench, code: &Code, stop: &Stop, remembers: Remembers) {
+    if !accesses(bench, code, stop, remembers) {
         // Nowhere to go: on with some other instruction.
         let somewhere = bench.core.hart.instret as u32 * 6 % PROGRAM_BYTES as u32;
         bench.core.hart.pc = BASE + somewhere;
@@ -196,7 +205,7 @@ fn go_on(bench: &mut Bench, code: &Code, stop: &Stop) {
     }
 }
 
-fn accesses(bench: &mut Bench, code: &Code, stop: &Stop) -> bool {
+fn accesses(bench: &mut Bench, code: &Code, stop: &Stop, remembers: Remembers) -> bool {
     let pc = bench.core.hart.pc;
     match stop {
         Stop::Trap(_) => return false,
@@ -215,11 +224,15 @@ fn accesses(bench: &mut Bench, code: &Code, stop: &Stop) -> bool {
     let Some(instruction) = code.get(pc) else { return false };
     let Outcome::Access(access) = bench.core.hart.execute(instruction) else { return false };
     let value = access.address.wrapping_mul(0x9e37_79b9) ^ bench.time as u32;
-    bench.core.loaded =
-        if access.kind == pinion_isa::MemoryKind::Store { u8::MAX } else { access.rd };
+    let loads = access.kind != pinion_isa::MemoryKind::Store;
+    bench.core.loaded = if loads { access.rd } else { u8::MAX };
     bench.core.hart.complete_integer(&access, value);
     bench.core.waited = value & 3 == 0;
     bench.time += 1 + u64::from(value & 3 == 0);
+    let is_jumped_to = code.micro()[code.place(pc) as usize].flags.is_jumped_to();
+    if loads && (remembers == Remembers::All || is_jumped_to) {
+        bench.core.brings(access.rd, bench.time);
+    }
     true
 }
 
@@ -302,9 +315,9 @@ fn agrees_with_the_interpreter() {
                     format!("program {number}, stop {stop_number}, pc {:#x}", bench.core.hart.pc);
                 assert_eq!(got, expected, "{at}");
                 assert_same_bench(bench, &reference, &at);
-                go_on(bench, code, &got);
+                go_on(bench, code, &got, Remembers::JumpedTo);
             }
-            go_on(&mut reference, &codes[0], &expected);
+            go_on(&mut reference, &codes[0], &expected, Remembers::All);
             if stop_number == STOPS / 2 {
                 // A change of what the cache has, and of the program.
                 let line = random.draw() as usize % reference.lines.ready.len();
@@ -326,4 +339,34 @@ fn agrees_with_the_interpreter() {
     );
     assert!(near > 10_000 && shared > 10_000 && retired > 100_000, "too little was tried");
     assert!(translated > 4_000 || !pinion_translate::AVAILABLE, "too little was translated");
+}
+
+/// A jump behind an access that waits goes meanwhile: its target's line is asked for before the access is over.
+#[test]
+fn a_line_that_is_jumped_to_comes_while_the_access_waits() {
+    const JUMP: u32 = BASE + 4;
+    const TARGET: u32 = BASE + 4 * LINE_BYTES;
+    let mut code = Code::new(BASE, PROGRAM_BYTES, Extensions::PSPIN);
+    let words = [0x0000_a023u32, 0x03c0_006f]; // sw zero, 0(ra); j 60 bytes on
+    code.load(BASE, &words.map(u32::to_le_bytes).concat());
+    let costs = Costs::new(&pipeline(true), LINE_BYTES, false);
+    // The access is at the decode stage in cycle 100 and over in cycle 150.
+    let executes = |goes_meanwhile: bool| {
+        let mut lines = Lines { ready: vec![u64::MAX; PROGRAM_BYTES / 16], changes: 0 };
+        lines.ready[0] = 0;
+        let mut core = Core::new(&HartConfig::default(), BASE);
+        assert!(core.buffer.enter(BASE, 100, &lines), "its own line is here");
+        if goes_meanwhile {
+            let jump = code.get(JUMP).expect("a jump");
+            let (target, from) =
+                costs.target_while_waiting(&core, (jump, JUMP), None, &code).expect("it jumps");
+            assert_eq!((target, from), (TARGET, 0));
+            core.buffer.jump_ahead(JUMP, target, 101, &mut lines);
+        }
+        (core.hart.pc, core.jumped, core.left) = (TARGET, true, 151);
+        let arrival = core.arrival(152);
+        core.buffer.fetch(&arrival, &code, &mut lines).expect("every request is answered at once")
+    };
+    assert_eq!(executes(true), 152, "the line came in cycle 110");
+    assert_eq!(executes(false), 160, "asked for in cycle 150, it comes in 159");
 }

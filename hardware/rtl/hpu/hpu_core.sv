@@ -13,7 +13,8 @@
 //          written back, x0 for nothing. For traces.
 // Latency: cycles from one instruction to the next: 1; a load or atomic before an instruction that reads
 //          or computes its register 2, x0 counts; two words 2; taken branch 3; jump 2, or 1 behind
-//          an access that waits; mulh 5, division 3 to 35; a jump to an instruction in two lines 1
+//          an access that waits; a jump to a register that was computed directly before it 1 more, that one of
+//          the two before it loads as many as it comes too early; mulh 5, division 3 to 35; a jump to an instruction in two lines 1
 //          more; trap 4; mret 5, an access to mstatus 4.
 // How:     fetch, decode (registers, jumps), execute (branches, accesses, traps), write-back (loads).
 // Source:  ours; cycles as published for RI5CY, in the model's machine file; PsPIN paper, section IV-A.
@@ -135,13 +136,16 @@ module hpu_core #(
     wire        loads = x_valid && x_load && !d_error;
     wire        unread = loads && x_rd != 0 && (rs1 == x_rd || rs2 == x_rd);
     wire        is_any_jump = is_jump || is_jump_register;
-    wire        waits = unread || (loads && (computes || is_any_jump) && rd == x_rd);
+    // Nothing is forwarded to where the core goes: a jump waits until its register has been written.
+    wire        unwritten = d_known && is_jump_register && rs1 != 0
+        && ((x_valid && x_rd == rs1) || (w_load && w_rd == rs1));
+    wire        waits = unread || unwritten || (loads && (computes || is_any_jump) && rd == x_rd);
     wire        kills = branches || trap || trapped;
     wire        leaves = d_valid && !waits && x_ready && !kills;
     wire        accesses = x_load || x_store;
 
     // A jump goes as soon as its register is here, though it may leave later, behind an access.
-    assign jumps = d_valid && d_known && is_any_jump && !jumped && !unread && !kills
+    assign jumps = d_valid && d_known && is_any_jump && !jumped && !unread && !unwritten && !kills
         && (x_ready || accesses);
     wire [31:0] jump_sum = (is_jump ? {d_pc, 1'b0} : rs1_value) + immediate;
     assign jump_target = jump_sum[31:1];

@@ -3,8 +3,8 @@
 // In:      `start` while an instruction is in the execute stage; `operation`, its funct3; `a`, `b`.
 // Out:     `result` in the cycle with `done`.
 // Latency: mul 1 cycle, mulh and its unsigned forms 5 (four products of 17 bits one after the other);
-//          div and rem 3 and one for each leading zero of the divisor's magnitude, 35 for a divisor of
-//          zero: the divider begins with the divisor at the left and goes one bit to the right a cycle.
+//          div and rem 3 and one for each leading zero of the divisor, 35 for a divisor of zero; of a negative
+//          one those of its complement but one: the divider begins with the divisor at the left and goes one bit to the right a cycle.
 // Source:  ours; cycles as published, rows mul_ind, mulh_ind and div_ind; the model's `Costs`.
 `default_nettype none
 
@@ -41,13 +41,18 @@ module hpu_multiply (
     // The division of magnitudes.
     wire [31:0] a_size = is_signed && a[31] ? -a : a;
     wire [31:0] b_size = is_signed && b[31] ? -b : b;
-    reg  [5:0]  zeros;
+    // A negative divisor is moved one place less than its magnitude could be, but for powers of two: what are
+    // counted are the zeros of its complement.
+    wire        is_below = is_signed && b[31];
+    wire [31:0] counted = is_below ? ~b : b;
+    reg  [5:0]  leading;
     integer     place;
     always @* begin
-        zeros = 32;
+        leading = 32;
         for (place = 0; place < 32; place = place + 1)
-            if (b_size[place]) zeros = 6'(31 - place);
+            if (counted[place]) leading = 6'(31 - place);
     end
+    wire [5:0]  zeros = leading - {5'd0, is_below};
     reg  [31:0] rest, divisor, quotient;
     wire        fits = rest >= divisor;
     wire [5:0]  last = is_division ? zeros + 6'd2 : operation == MUL ? 6'd0 : PRODUCTS;

@@ -17,8 +17,11 @@ use super::translated::{Placed, Translated, Went};
 use super::{Core, Costs, NO_REGISTER};
 use crate::port::{Destinations, HeldLines};
 
-/// Half words of the longest instruction: so far back does a change reach.
+/// Half words of the longest instruction.
 const LONGEST: usize = 2;
+
+/// Half words that a change reaches back: to what has it for one of the two instructions behind.
+const REACHED_BACK: usize = 3 * LONGEST;
 
 /// Stands for no place.
 const NOWHERE: u32 = u32::MAX;
@@ -205,7 +208,7 @@ impl Code {
         let changed = (offset.max(0) as usize / 2).saturating_sub(1); // an instruction may begin before
         let last = end.div_ceil(2).min(self.micro.len());
         self.forget_blocks(changed, last);
-        let first = (offset.max(0) as usize / 2).saturating_sub(2 * LONGEST);
+        let first = (offset.max(0) as usize / 2).saturating_sub(REACHED_BACK);
         // From the end: a run goes on where the next one begins.
         for place in (first..last).rev() {
             self.micro[place] = self.micro_op(place as u32);
@@ -227,8 +230,16 @@ impl Code {
         let pc = self.program.base().wrapping_add(place << 1);
         let step = instruction.length >> 1;
         let next = self.program.at(place + u32::from(step));
-        let (kind, imm) = self.kind(instruction, pc);
+        let (mut kind, imm) = self.kind(instruction, pc);
         let rd = instruction.rd & 31;
+        let jumps_there = |one: &&Instruction| one.op == Op::Jalr && rd != 0 && one.rs1 == rd;
+        let jumps_next = next.filter(jumps_there).is_some();
+        if jumps_next && instruction.computes(rd) {
+            kind = Kind::Other; // the jump waits for it: the interpreter remembers that
+        }
+        let behind =
+            next.and_then(|next| self.program.at(place + u32::from(step + (next.length >> 1))));
+        let is_jumped_to = jumps_next || behind.filter(jumps_there).is_some();
         let is_atomic = kind == Kind::AmoAdd || kind.amo().is_some();
         let is_store = matches!(kind, Kind::Sw | Kind::Sb | Kind::Sh);
         let loads = is_atomic || kind <= Kind::Lh && !is_store;
@@ -242,7 +253,8 @@ impl Code {
         let flags = flag(Flags::KEEPS, kind != Kind::Sw)
             | flag(Flags::WRITES, is_store || is_atomic)
             | flag(Flags::ATOMIC, is_atomic)
-            | flag(Flags::USED_NEXT, is_used_next);
+            | flag(Flags::USED_NEXT, is_used_next)
+            | flag(Flags::JUMPED_TO, loads && is_jumped_to);
         let loaded = if loads { rd } else { NO_REGISTER };
         let [rd, rs1, rs2] = [rd, instruction.rs1, instruction.rs2].map(Register::new);
         let block = self.micro.get(place as usize).map_or(0, |one| one.block);
@@ -385,6 +397,22 @@ mod tests {
     }
 
     #[test]
+    fn what_is_jumped_to_soon_is_known() {
+        const JALR: u32 = 0x0006_00e7; // jalr ra, 0(a2)
+        let is_jumped_to = |words: &[u32]| code(words).micro()[0].flags.is_jumped_to();
+        assert!(is_jumped_to(&[LW, JALR]));
+        assert!(is_jumped_to(&[LW, NOP, JALR]));
+        assert!(!is_jumped_to(&[LW, NOP, NOP, JALR]));
+        assert!(!is_jumped_to(&[SW, JALR]), "a store loads nothing");
+        let kind = |words: &[u32]| code(words).micro()[0].kind;
+        assert_eq!(kind(&[ADD, JALR]), Kind::Other, "the interpreter remembers it");
+        assert_eq!(kind(&[ADD, NOP, JALR]), Kind::Add);
+        let mut code = code(&[LW, NOP, NOP]);
+        code.load(BASE + 8, &JALR.to_le_bytes());
+        assert!(code.micro()[0].flags.is_jumped_to(), "it came later");
+    }
+
+    #[test]
     fn blocks_are_forgotten_with_what_they_depend_on() {
         let section = super::super::section::Pipeline {
             load_use_cycles: 1,
@@ -392,6 +420,7 @@ mod tests {
             branch_taken_cycles: 3,
             jump_cycles: 2,
             jump_behind_access: true,
+            jump_waits_for_register: true,
             mul_cycles: 1,
             mulh_cycles: 5,
             division: super::super::section::Division::LeadingZeros,

@@ -15,6 +15,7 @@ pub struct Costs {
     pub(super) branch_taken: u64,
     pub(super) jump: u64,
     pub(super) jump_behind_access: bool,
+    pub(super) jump_waits_for_register: bool,
     division: Division,
     div_base: u64,
     /// Cycles that a core waits for an access's response.
@@ -67,6 +68,7 @@ impl Costs {
             branch_taken: core.branch_taken_cycles,
             jump: core.jump_cycles,
             jump_behind_access: core.jump_behind_access,
+            jump_waits_for_register: core.jump_waits_for_register,
             division: core.division,
             div_base: core.div_base_cycles,
             response: core.response_cycles,
@@ -115,6 +117,30 @@ impl Costs {
         u64::from(self.is_last_half(pc) && is_long())
     }
 
+    /// Gives where an instruction directly behind an access that waits, which loads a register or not, goes
+    /// meanwhile, and the first cycle in which it may: a jump does not stay for the access, unless it needs
+    /// the register.
+    pub fn target_while_waiting(
+        &self,
+        core: &Core,
+        (instruction, pc): (&Instruction, u32),
+        loaded: Option<u8>,
+        program: &DecodedProgram<u32>,
+    ) -> Option<(u32, u64)> {
+        let offset = instruction.imm as u32;
+        let (target, from) = match instruction.class {
+            Class::Jump => (pc.wrapping_add(offset), 0),
+            Class::JumpRegister if loaded != Some(instruction.rs1) => {
+                let register = usize::from(instruction.rs1 & REGISTER_BITS);
+                let target = core.hart.x[register].wrapping_add(offset) & !1;
+                (target, core.lets_jump(instruction.rs1))
+            }
+            _ => return None,
+        };
+        let is_here = self.jump_behind_access && self.second_line_cycles(target, program) == 0;
+        is_here.then_some((target, from))
+    }
+
     /// Tells whether an instruction accesses memory.
     #[inline(always)]
     pub fn accesses(&self, class: Class) -> bool {
@@ -135,16 +161,18 @@ impl Costs {
         }
     }
 
-    /// Gives the cycles of a division: RI5CY's divider skips the divisor's leading zeros one by one.
+    /// Gives the cycles of a division: RI5CY's divider skips the divisor's leading zeros one by one, of a
+    /// negative one those of its complement but one (RTL riscv_alu, `div_shift`).
     pub(super) fn division(&self, core: &Core, instruction: &Instruction) -> u64 {
         let divisor = core.hart.x[usize::from(instruction.rs2 & REGISTER_BITS)];
         match self.division {
             Division::Fixed if divisor == 0 => DIVISION_BY_ZERO_CYCLES.min(self.div_base),
             Division::Fixed => self.div_base,
             Division::LeadingZeros => {
-                let signed = matches!(instruction.op, Op::Div | Op::Rem);
-                let magnitude = if signed { (divisor as i32).unsigned_abs() } else { divisor };
-                self.div_base + u64::from(magnitude.leading_zeros())
+                let is_signed = matches!(instruction.op, Op::Div | Op::Rem);
+                let is_below = is_signed && (divisor as i32) < 0;
+                let zeros = if is_below { !divisor } else { divisor }.leading_zeros();
+                self.div_base + u64::from(zeros) - u64::from(is_below)
             }
         }
     }

@@ -236,9 +236,18 @@ pub fn run_to_near<P: HeldLines + Destinations + Copy>(
                         _ => code.place(a.wrapping_add(one.imm) & !1),
                     };
                     one.rd.set(x, behind);
+                    let mut goes_at = 0;
+                    if matches!(one.kind, Kind::Jalr) && costs.jump_waits_for_register {
+                        goes_at = core.lets_jump(one.rs1 as u8);
+                        let held = goes_at.saturating_sub(now);
+                        now += held;
+                        core.stalls.load_use += held;
+                    }
                     // Where a jump leaves in the decode stage, it costs no bubble of its own directly
-                    // behind an access that waited.
-                    let hidden = start.waited && retired == 0 && costs.jump_behind_access;
+                    // behind an access that waited, unless both write one register.
+                    let goes_first = goes_at < now && start.loaded != one.rd as u8;
+                    let is_behind = start.waited && retired == 0 && costs.jump_behind_access;
+                    let hidden = is_behind && goes_first;
                     let bubbles = if hidden { 0 } else { costs.jump - 1 };
                     core.stalls.branch += bubbles;
                     retired += 1;

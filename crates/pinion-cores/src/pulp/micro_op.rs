@@ -175,6 +175,7 @@ impl Flags {
     pub(super) const WRITES: u8 = 2;
     pub(super) const KEEPS: u8 = 4;
     pub(super) const ATOMIC: u8 = 8;
+    pub(super) const JUMPED_TO: u8 = 16;
 
     /// How often the instruction behind it waits for the register that it loads: once or not at all.
     #[inline(always)]
@@ -192,6 +193,13 @@ impl Flags {
     #[inline(always)]
     pub const fn writes(self) -> bool {
         self.0 & Self::WRITES != 0
+    }
+
+    /// Whether one of the two instructions behind it jumps to what it loads, and so may have to
+    /// [wait](super::Core::brings).
+    #[inline(always)]
+    pub const fn is_jumped_to(self) -> bool {
+        self.0 & Self::JUMPED_TO != 0
     }
 
     /// Whether it is an atomic.

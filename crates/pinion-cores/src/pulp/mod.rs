@@ -32,6 +32,31 @@ pub use stalls::Stalls;
 /// Stands for no register.
 pub const NO_REGISTER: u8 = u8::MAX;
 
+/// Remembers a register that is on its way to the register file.
+#[derive(Clone, Copy, Debug)]
+struct Late {
+    /// The register; x0 if none is.
+    register: u8,
+    /// Last cycle in which a jump to it cannot leave the decode stage.
+    until: u64,
+}
+
+impl Late {
+    const NOTHING: Self = Self { register: 0, until: 0 };
+
+    /// Says that a register was computed, behind which the next instruction may leave in cycle `next`.
+    #[inline(always)]
+    const fn computed(register: u8, next: u64) -> Self {
+        Self { register, until: next }
+    }
+
+    /// Gives the first cycle in which a jump to `register` may go; 0: it was never kept.
+    #[inline(always)]
+    const fn lets(self, register: u8) -> u64 {
+        if self.register == register && register != 0 { self.until + 1 } else { 0 }
+    }
+}
+
 /// Holds a core: a hart, and what its pipeline remembers between instructions.
 #[derive(Clone, Debug)]
 pub struct Core {
@@ -47,6 +72,10 @@ pub struct Core {
     pub left: u64,
     /// Whether its last access had to wait.
     pub waited: bool,
+    /// What a jump to a register may have to wait for: the registers of the last two loads.
+    late: [Late; 2],
+    /// The same of an instruction that only computes.
+    computed: Late,
     /// Cycles lost since the task began.
     pub stalls: Stalls,
 }
@@ -61,6 +90,8 @@ impl Core {
             jumped: true,
             left: 0,
             waited: false,
+            late: [Late::NOTHING; 2],
+            computed: Late::NOTHING,
             stalls: Stalls::default(),
         }
     }
@@ -90,6 +121,20 @@ impl Core {
             self.stalls.fetch += executes - time;
             self.loaded = NO_REGISTER; // what was loaded came meanwhile
         }
+    }
+
+    /// Gives the first cycle in which a jump to a register may go, for which it waits.
+    #[inline(always)]
+    pub(super) fn lets_jump(&self, register: u8) -> u64 {
+        let [last, before] = self.late.map(|late| late.lets(register));
+        last.max(before).max(self.computed.lets(register))
+    }
+
+    /// Notes that a load or atomic brings a register, behind which the next instruction may leave the decode stage
+    /// in cycle `next`: it is written in the cycle behind, and until then no jump goes there.
+    #[inline(always)]
+    pub const fn brings(&mut self, register: u8, next: u64) {
+        self.late = [Late { register, until: next + 1 }, self.late[0]];
     }
 
     /// Notes the register that an access loads, a store none: what needs it directly behind waits for it.

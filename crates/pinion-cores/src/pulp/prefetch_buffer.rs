@@ -24,6 +24,9 @@ const LAST_CYCLE: u64 = u64::MAX - 1;
 /// Stands for no line.
 const NO_LINE: u32 = u32::MAX;
 
+/// Marks a line that was asked for ahead because a jump leads there, and not because it is the next.
+const JUMPED_TO: u32 = 1 << 31;
+
 /// Holds a core's line and its request for the next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PrefetchBuffer {
@@ -33,7 +36,7 @@ pub struct PrefetchBuffer {
     bytes: u32,
     /// The line it holds.
     line: u32,
-    /// The line it asked for ahead.
+    /// The line it asked for ahead; with [`JUMPED_TO`] that of a jump's target.
     ahead: u32,
     /// Cycle in which the data of its last request come, if that is known.
     data_at: u64,
@@ -287,7 +290,10 @@ impl PrefetchBuffer {
         (self.line, self.entered, self.run) = (self.line(), false, NO_RUN);
         let mut time = arrival.time;
         let last = line + u32::from(straddles);
-        if arrival.jumped || self.line == NO_LINE {
+        if arrival.jumped && self.ahead == JUMPED_TO | line {
+            (self.line, self.ahead) = (line, NO_LINE);
+            time = time.max(self.data_at + 1);
+        } else if arrival.jumped || self.line == NO_LINE {
             if asked.is_none() {
                 let from = time.saturating_sub(JUMP_CYCLES + u64::from(straddles));
                 self.request(arrival, line, from.max(self.data_at), cache)?;
@@ -334,6 +340,26 @@ impl PrefetchBuffer {
         (self.line, self.entered, self.run) = (self.line(), false, NO_RUN);
         let length = program.get(behind.pc).map_or(2, |instruction| u32::from(instruction.length));
         self.open_window(behind, length, program, cache);
+    }
+
+    /// Lets a jump behind an instruction that waits go to its target, which lies in one line: the buffer asks
+    /// for that from cycle `time` on, while the core waits, if the cache does not have it.
+    pub fn jump_ahead(
+        &mut self,
+        jump: u32,
+        target: u32,
+        time: u64,
+        cache: &mut impl InstructionPort,
+    ) {
+        let line = target >> cache.line_shift();
+        if self.later.is_some() || !self.covers(jump) || cache.has(line, time) {
+            return;
+        }
+        match cache.request(line, time.max(self.data_at)) {
+            Answer::Data(at) => self.data_at = at,
+            Answer::Later(later) => self.later = Some(later),
+        }
+        self.ahead = JUMPED_TO | line;
     }
 
     /// Asks whether the line asked for ahead has come; gives the cycle in which to ask again if not.

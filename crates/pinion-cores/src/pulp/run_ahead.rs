@@ -3,11 +3,11 @@
 //! In: a core, what it may see of its port, its program, and its local time. Out: why it stopped, and
 //! when; the machine does what it stopped for when its turn comes, and calls again.
 
-use pinion_isa::{DecodedProgram, Instruction, Outcome};
+use pinion_isa::{Class, DecodedProgram, Instruction, Outcome};
 
 use super::code::waits_for;
 use super::costs::{Costs, MEMORY};
-use super::{Core, NO_REGISTER};
+use super::{Core, Late, NO_REGISTER};
 pub use crate::port::Stop;
 use crate::port::{Destinations, HeldLines};
 
@@ -73,13 +73,21 @@ pub(super) fn run_ahead_until<const XPULP: bool, P: HeldLines + Destinations, W:
             return Stop::Shared;
         }
         let Some(instruction) = program.get(pc) else { return Stop::Shared };
-        if core.loaded != NO_REGISTER {
+        let loaded = core.loaded;
+        if loaded != NO_REGISTER {
             let third = XPULP && core.loaded != 0 && instruction.rs3 == core.loaded;
             if waits_for(instruction, core.loaded) || third {
                 *time += costs.load_use;
                 core.stalls.load_use += costs.load_use;
             }
             core.loaded = NO_REGISTER;
+        }
+        let mut goes_at = 0;
+        if instruction.class == Class::JumpRegister && costs.jump_waits_for_register {
+            goes_at = core.lets_jump(instruction.rs1);
+            let held = goes_at.saturating_sub(*time);
+            *time += held;
+            core.stalls.load_use += held;
         }
         core.jumped = false;
         core.left = *time;
@@ -107,6 +115,7 @@ pub(super) fn run_ahead_until<const XPULP: bool, P: HeldLines + Destinations, W:
         }
         if matches!(outcome, Outcome::Next) {
             *time += cycles;
+            core.computed = Late::computed(instruction.rd, *time);
             core.waited = false;
             if looped && *time >= limit {
                 return Stop::Shared;
@@ -126,8 +135,9 @@ pub(super) fn run_ahead_until<const XPULP: bool, P: HeldLines + Destinations, W:
             }
             Outcome::Jumped => {
                 // Where a jump leaves in the decode stage, it costs no bubble of its own behind an
-                // access that waits.
-                let hidden = core.waited && costs.jump_behind_access;
+                // access that waits, unless both write one register, x0 counts.
+                let goes_first = goes_at < core.left && loaded != instruction.rd;
+                let hidden = core.waited && costs.jump_behind_access && goes_first;
                 let bubbles = if hidden { 0 } else { costs.jump - 1 };
                 *time += 1 + bubbles;
                 core.stalls.branch += bubbles;
@@ -137,7 +147,11 @@ pub(super) fn run_ahead_until<const XPULP: bool, P: HeldLines + Destinations, W:
                     return Stop::Shared;
                 }
             }
-            Outcome::Csr | Outcome::Fence | Outcome::WaitForInterrupt => *time += cycles,
+            Outcome::Csr => {
+                *time += cycles;
+                core.computed = Late::computed(instruction.rd, *time);
+            }
+            Outcome::Fence | Outcome::WaitForInterrupt => *time += cycles,
             Outcome::FenceI => *time += cycles, // stores to program memory keep the table true
             Outcome::Returned => {
                 *time += costs.mret + costs.second_line(core, program);

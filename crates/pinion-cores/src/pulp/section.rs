@@ -16,7 +16,7 @@ pub enum CoreModel {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Division {
-    /// A cycle more per leading zero of the divisor's magnitude.
+    /// A cycle more per leading zero of the divisor; of a negative one, of its complement but one.
     LeadingZeros,
     /// Always the same, but for a divisor of zero, which takes 2 cycles.
     Fixed,
@@ -36,6 +36,9 @@ pub struct Pipeline {
     pub jump_cycles: u64,
     /// Whether a jump's bubbles pass while the access before it waits: it leaves a stage earlier.
     pub jump_behind_access: bool,
+    /// Whether a jump to a register waits until what is in it has been written back: nothing is
+    /// forwarded to the program counter (RTL riscv_controller, `jr_stall_o`).
+    pub jump_waits_for_register: bool,
     /// `mul`.
     pub mul_cycles: u64,
     /// `mulh` and its unsigned forms.

@@ -3,7 +3,8 @@
 /// Counts the cycles in which a core did not issue an instruction, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stalls {
-    /// A load's result was used by the next instruction; or the pipeline waits for each response.
+    /// A load's result was used by the next instruction, or a jump waited for its register; or the pipeline
+    /// waits for each response.
     pub load_use: u64,
     /// Taken branches and jumps.
     pub branch: u64,

@@ -62,6 +62,9 @@ impl OwnL1<'_> {
             core.model.stalls.l1 += grant - now;
             start.waited = true;
         }
+        if one.flags.is_jumped_to() {
+            core.model.brings(one.loaded, grant + 1);
+        }
         Ok(grant + 1)
     }
 
@@ -113,7 +116,11 @@ impl OwnL1<'_> {
         let grant = self.banks.serve(now, offset, &access);
         core.model.stalls.l1 += grant - now;
         core.model.waited = grant > now;
-        core.model.loaded = if access.kind == MemoryKind::Store { NO_REGISTER } else { access.rd };
+        core.model.loaded = NO_REGISTER;
+        if access.kind != MemoryKind::Store {
+            core.model.loaded = access.rd;
+            core.model.brings(access.rd, grant + 1);
+        }
         // A store has no register to put it in.
         if XPULP {
             core.model.jumped |= core.model.hart.complete_xpulp(&access, old);

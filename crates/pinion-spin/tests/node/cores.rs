@@ -16,6 +16,14 @@ const STORE: u32 = 0x00b7_a023; // sw a1, 0(a5)
 const TAKEN: u32 = 0x0000_0263; // beq zero, zero, next
 const NOT_TAKEN: u32 = 0x0000_1263; // bne zero, zero, next
 const JUMP: u32 = 0x0040_006f; // j next
+const HERE: u32 = 0x0000_0597; // auipc a1, 0
+const NOP: u32 = 0x0000_0013;
+
+/// Makes a jump to `bytes` behind where `HERE` stands, by the register that it computes.
+const fn jump_to_register(bytes: u32) -> u32 {
+    // jalr zero, bytes(a1)
+    bytes << 20 | 11 << 15 | 0x67
+}
 
 /// Gives a warm handler's cycles with `copies` copies of `code` in it.
 fn cycles(model: &str, code: &[u32], copies: u64) -> u64 {
@@ -38,7 +46,7 @@ fn cycles(model: &str, code: &[u32], copies: u64) -> u64 {
 /// One instruction after the other takes what the models' documents say.
 #[test]
 fn instructions_take_the_cycles_of_their_model() {
-    let cases: [(&str, &[u32], u64, u64); 10] = [
+    let cases: [(&str, &[u32], u64, u64); 15] = [
         ("alu", &[ALU], 1, 1),
         ("mul", &[register(0)], 1, 3),
         ("mulh", &[register(1)], 5, 4),
@@ -49,6 +57,22 @@ fn instructions_take_the_cycles_of_their_model() {
         ("branch taken", &[TAKEN], 3, 3),
         ("branch not taken", &[NOT_TAKEN], 1, 1),
         ("jump", &[JUMP], 2, 2),
+        // Nothing is forwarded to RI5CY's program counter: the register must have been written.
+        ("jump to what was just computed", &[HERE, jump_to_register(8)], 1 + 3, 1 + 2),
+        ("jump to a register", &[HERE, NOP, jump_to_register(12)], 2 + 2, 2 + 2),
+        ("jump to what was just loaded", &[HERE, STORE, LOAD, jump_to_register(16)], 3 + 4, 5 + 2),
+        (
+            "jump to what was loaded before the last",
+            &[HERE, STORE, LOAD, NOP, jump_to_register(20)],
+            4 + 3,
+            6 + 2,
+        ),
+        (
+            "jump to what was loaded earlier",
+            &[HERE, STORE, LOAD, NOP, NOP, jump_to_register(24)],
+            5 + 2,
+            7 + 2,
+        ),
     ];
     for (name, code, ri5cy, ibex) in cases {
         for (model, expected) in [("ri5cy", ri5cy), ("ibex", ibex)] {
@@ -76,4 +100,16 @@ fn division_by_zero_is_short_on_ibex() {
     let code = [0x0200_0033 | 16 << 15 | 4 << 12 | 11 << 7];
     let took = |model| cycles(model, &code, COPIES) - cycles(model, &code, 0);
     assert_eq!((took("ri5cy"), took("ibex")), (COPIES * (3 + 32), COPIES * 2));
+}
+
+/// A negative divisor that is no power of two is moved one place less (RTL: riscv_alu, div_shift).
+#[test]
+fn division_by_a_negative_number_counts_its_complement() {
+    let took = |divisor: i32| {
+        // addi a6, zero, divisor; div a1, a6, a6
+        let code = [(divisor as u32) << 20 | 0x0000_0813, register(4)];
+        (cycles("ri5cy", &code, COPIES) - cycles("ri5cy", &code, 0)) / COPIES - 1
+    };
+    let expected = [(7, 3 + 29), (-7, 3 + 28), (8, 3 + 28), (-8, 3 + 28), (-1, 3 + 31)];
+    assert_eq!(expected.map(|(divisor, _)| (divisor, took(divisor))), expected);
 }

@@ -140,6 +140,9 @@ impl Clusters {
             core.model.hart.complete_integer(access, value);
         }
         core.model.stalls.load_use += self.costs.response;
+        if access.kind != MemoryKind::Store {
+            core.model.brings(access.rd, next);
+        }
         if let Some(before) = before {
             self.note_access(shared, id, &before, access.address, next);
         }
@@ -164,8 +167,16 @@ impl Clusters {
         let Some(instruction) = self.program.get(pc) else { return };
         let pc = pc + u32::from(instruction.length);
         let behind = Arrival { pc, time: now + 1, left: now, jumped: false };
+        let costs = &self.costs;
+        let target = self.program.get(pc).and_then(|one| {
+            let loaded = (access.kind != MemoryKind::Store).then_some(access.rd);
+            costs.target_while_waiting(&core.model, (one, pc), loaded, &self.program)
+        });
         let (core, program, mut port) = self.instruction_port(id, now);
         core.model.buffer.look_ahead(&behind, program, &mut port);
+        if let Some((target, from)) = target {
+            core.model.buffer.jump_ahead(pc, target, from.max(now + 1), &mut port);
+        }
         self.ask_for_line(shared, id, now);
     }
 
