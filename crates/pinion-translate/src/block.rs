@@ -2,17 +2,11 @@
 
 use std::ffi::c_void;
 use std::fmt;
-use std::sync::Arc;
 
-use cranelift_codegen::Context;
-use cranelift_codegen::control::ControlPlane;
-use cranelift_codegen::isa::{CallConv, OwnedTargetIsa, lookup};
-use cranelift_codegen::settings::{self, Configurable};
 use cranelift_frontend::FunctionBuilderContext;
-use memmap2::{Mmap, MmapMut};
-use target_lexicon::Triple;
 
 use crate::Error;
+use crate::code::{Compiler, Pages};
 use crate::generate::function;
 use crate::left::{Counts, Left, STEP_SHIFT};
 use crate::region::Region;
@@ -23,8 +17,7 @@ const MOST_STEPS: usize = 1 << (u64::BITS - STEP_SHIFT);
 /// Whether code can be made here.
 pub const AVAILABLE: bool = true;
 
-/// What a block's code is. The convention is the same wherever Pinion runs on x86-64, so that two words
-/// come back in registers.
+/// What a block's code is, by [`Compiler::convention`].
 #[cfg(target_arch = "x86_64")]
 type Entry = extern "sysv64" fn(&mut [u32; 32], u64, u64, &mut Counts) -> Left;
 #[cfg(not(target_arch = "x86_64"))]
@@ -35,7 +28,7 @@ type Entry = extern "C" fn(&mut [u32; 32], u64, u64, &mut Counts) -> Left;
 pub struct Block {
     entry: Entry,
     /// Where that lies; it stays for as long as somebody may call it.
-    _pages: Arc<Mmap>,
+    _pages: Pages,
 }
 
 impl Block {
@@ -61,21 +54,19 @@ impl fmt::Debug for Block {
 
 impl Clone for Translator {
     fn clone(&self) -> Self {
-        let (context, builder) = (Context::new(), FunctionBuilderContext::new());
-        Self { isa: self.isa.clone(), context, builder }
+        Self { compiler: self.compiler.clone(), builder: FunctionBuilderContext::new() }
     }
 }
 
 /// Makes blocks of regions.
 pub struct Translator {
-    isa: OwnedTargetIsa,
-    context: Context,
+    compiler: Compiler,
     builder: FunctionBuilderContext,
 }
 
 impl fmt::Debug for Translator {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "Translator to {}", self.isa.triple())
+        write!(formatter, "Translator with {:?}", self.compiler)
     }
 }
 
@@ -85,16 +76,8 @@ impl Translator {
     /// # Errors
     /// When Cranelift does not know it.
     pub fn new() -> Result<Self, Error> {
-        let failed = |problem: &dyn fmt::Display| Error::Generate(problem.to_string());
-        let mut flags = settings::builder();
-        for (name, value) in [("opt_level", "none"), ("enable_verifier", "false")] {
-            flags.set(name, value).map_err(|problem| failed(&problem))?;
-        }
-        let isa = lookup(Triple::host())
-            .map_err(|problem| failed(&problem))?
-            .finish(settings::Flags::new(flags))
-            .map_err(|problem| failed(&problem))?;
-        Ok(Self { isa, context: Context::new(), builder: FunctionBuilderContext::new() })
+        let compiler = Compiler::new(&[("opt_level", "none")])?;
+        Ok(Self { compiler, builder: FunctionBuilderContext::new() })
     }
 
     /// Translates a region, which has a step at least.
@@ -106,45 +89,12 @@ impl Translator {
             let problem = format!("a region of {} instructions", region.steps.len());
             return Err(Error::Generate(problem));
         }
-        let convention = match cfg!(target_arch = "x86_64") {
-            true => CallConv::SystemV,
-            false => self.isa.default_call_conv(),
-        };
-        self.context.clear();
-        self.context.func = function(region, convention, &mut self.builder);
-        let mut control = ControlPlane::default();
-        let code = self
-            .context
-            .compile(&*self.isa, &mut control)
-            .map_err(|problem| Error::Generate(format!("{:?}", problem.inner)))?;
-        if !code.buffer.relocs().is_empty() {
-            return Err(Error::Generate("the code refers to something beside itself".to_owned()));
-        }
-        let bytes = code.code_buffer();
-        let mut pages = MmapMut::map_anon(bytes.len())?;
-        pages[..bytes.len()].copy_from_slice(bytes);
-        let pages = pages.make_exec()?;
-        forget_stale(&pages);
+        let function = function(region, self.compiler.convention(), &mut self.builder);
+        let pages = self.compiler.compile(function)?;
         // SAFETY: the pages hold a whole function that Cranelift made of `region` for this computer, with
         // the parameters and results of `Entry`: pointers to 32 words and to counts, which it reads and
         // writes within their bounds alone. They are never written again, and `_pages` keeps them.
-        let entry = unsafe { std::mem::transmute::<*const c_void, Entry>(pages.as_ptr().cast()) };
-        Ok(Block { entry, _pages: Arc::new(pages) })
+        let entry = unsafe { std::mem::transmute::<*const c_void, Entry>(pages.entry()) };
+        Ok(Block { entry, _pages: pages })
     }
 }
-
-/// Sees to it that no processor executes what was at the pages' addresses before.
-#[cfg(target_arch = "aarch64")]
-fn forget_stale(pages: &Mmap) {
-    // SAFETY: the compiler's own runtime library has it, with these parameters, on every AArch64.
-    unsafe extern "C" {
-        fn __clear_cache(start: *const c_void, end: *const c_void);
-    }
-    let range = pages.as_ptr_range();
-    // SAFETY: the range is that of the pages, which are mapped; nothing in them changes.
-    unsafe { __clear_cache(range.start.cast(), range.end.cast()) }
-}
-
-/// Sees to nothing: these processors do that themselves.
-#[cfg(not(target_arch = "aarch64"))]
-fn forget_stale(_: &Mmap) {}

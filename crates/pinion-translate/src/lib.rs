@@ -10,6 +10,8 @@
 //! first and executable afterwards, never both.
 
 #[cfg(all(feature = "jit", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod code;
+#[cfg(all(feature = "jit", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod dataflow;
 #[cfg(all(feature = "jit", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod generate;
@@ -24,6 +26,8 @@ mod block;
 mod block;
 
 pub use block::{AVAILABLE, Block, Translator};
+#[cfg(all(feature = "jit", any(target_arch = "x86_64", target_arch = "aarch64")))]
+pub use code::{Compiler, Pages};
 pub use left::{Counts, Left};
 pub use region::{Condition, Operand, Operation, Region, Step, Target, What};
 
