@@ -45,6 +45,7 @@ TABLE = [
     ("crates/pinion-dashboard/*", [*RUST, "python"]),
     ("crates/pinion-nicd/*", [*RUST, "fpspin", "docs"]),
     ("crates/pinion-p4-hardware/*", [*RUST, "hardware", "docs"]),
+    ("crates/pinion-p4-translate/*", [*RUST, "cluster", "golden", "docs"]),
     ("crates/pinion-p4/*", [*RUST, "cluster", "golden", "hardware", "docs"]),
     ("crates/pinion-hardware/*", [*RUST, "docs"]),
     ("crates/pinion-observe/*", [*RUST, *SIMULATED]),

@@ -60,7 +60,7 @@ STEPS = {
         *("cargo", "clippy", "--workspace", "--all-targets", "--locked"),
         *("--", "-D", "warnings"),
     ],
-    # The command without code that is made at run time (crates/pinion-translate).
+    # The command without code that is made at run time (crates/pinion-translate, pinion-p4-translate).
     "without-jit": [
         *("cargo", "check", "--package", "pinion", "--no-default-features", "--locked"),
     ],

@@ -42,6 +42,9 @@ pub struct TransportSection {
     /// UDP port of the node at which whoever sends a datagram changes the programs' tables; 0: none.
     #[serde(default)]
     pub control_port: u16,
+    /// The programs are interpreted, however often they run; no result depends on it.
+    #[serde(skip)]
+    pub interpreted: bool,
     /// Both, compiled.
     #[serde(skip)]
     compiled: OnceLock<Arc<Pipelines>>,
@@ -85,6 +88,11 @@ impl TransportSection {
         let texts = [("ingress", &both.ingress.text), ("egress", &both.egress.text)];
         let texts = texts.into_iter().chain(both.changes_text.iter().map(|text| ("tables", text)));
         Ok(texts.map(|(key, text)| (key, text.clone())).collect())
+    }
+
+    /// Tells whether it is P4 programs, somebody's or such as Pinion comes with.
+    pub fn is_programmed(&self) -> bool {
+        self.kind == TransportKind::P4 || self.kind.shipped().is_some()
     }
 
     /// Names the transport whose frames these are: of the kind `p4` the built-in one with the protocol

@@ -55,6 +55,7 @@ pub fn build(section: &TransportSection, messages: usize) -> Box<dyn Transport> 
                 overcommitment: section.homa.overcommitment.max(1),
                 port_base: section.udp.port_base,
                 control_port: section.control_port,
+                interpreted: section.interpreted,
             };
             Box::new(p4::P4::new(pipelines, numbers))
         }

@@ -2,21 +2,9 @@
 
 use pinion_net::frame::lnic::Header;
 
-use std::sync::Arc;
-
-use super::p4::{Numbers, P4, Pipelines};
-use super::{Externs, MessageInfo, Refusal, Transport};
+use super::{Externs, MessageInfo, Refusal};
 use crate::Cycle;
-use crate::machine::transport::TransportKind;
 use crate::transport::{ControlRequest, Credit, Delivered};
-
-/// Makes raw messages, or UDP whose context 0 is port `port_base`.
-pub fn shipped(kind: TransportKind, port_base: u16) -> Box<dyn Transport> {
-    let name = if kind == TransportKind::Udp { "udp" } else { "raw" };
-    let pipelines = Pipelines::shipped(name).expect("programs that Pinion comes with");
-    let numbers = Numbers { kind, messages: 64, port_base, ..Numbers::default() };
-    Box::new(P4::new(Arc::new(pipelines), numbers))
-}
 
 /// Remembers messages and what was asked for.
 #[derive(Debug, Default)]

@@ -155,7 +155,7 @@ impl<'p> Compiler<'p> {
             flat: Flat::new(program),
             ops: Vec::new(),
             block: Block::Control,
-            lowest_fixed: super::REGISTERS as Register,
+            lowest_fixed: super::EXCHANGE as Register,
             constants: HashMap::new(),
             inputs: BTreeMap::new(),
             highest: 0,
@@ -203,7 +203,7 @@ impl<'p> Compiler<'p> {
             return Err(format!("the program has more than {most} operations"));
         }
         if self.is_full || self.highest > self.lowest_fixed {
-            let most = super::REGISTERS;
+            let most = super::EXCHANGE;
             return Err(format!("the program holds more than {most} values of 64 bits at a time"));
         }
         self.flat.find_line();

@@ -16,10 +16,14 @@ mod place;
 mod reads;
 mod run;
 mod send;
+mod translated;
 mod ways;
 mod wide;
 
-pub use run::{Packet, Rejected, Units, Words, index};
+pub use run::{Packet, Rejected, Units, Words, index, ones};
+pub use translated::{Call, Code, Control, Entry, FORMS, Left};
+
+use std::sync::OnceLock;
 
 use crate::program::{Program, Slot};
 use crate::source::Span;
@@ -27,13 +31,17 @@ use crate::source::Span;
 /// Number of a register.
 pub type Register = u16;
 
-/// Registers of 64 bits that a program may have, a power of two.
+/// Registers of 64 bits that there are, a power of two.
 pub const REGISTERS: usize = 1024;
+
+/// The first register that no program has: code of a control puts requests there, and finds answers.
+pub const EXCHANGE: usize = REGISTERS - 32;
 
 /// An operation, in eight bytes: what does not fit stands in a list beside it. Operands are registers; constants
 /// stand in registers that nothing writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Op {
+#[expect(missing_docs, reason = "the operations' own names")]
+pub enum Op {
     Move {
         to: Register,
         from: Register,
@@ -110,7 +118,7 @@ enum Op {
         other: Register,
         by: u8,
     },
-    /// One of a [pair](Flat::pairs).
+    /// One of a [pair](Control::pair).
     Choose {
         to: Register,
         condition: Register,
@@ -190,7 +198,7 @@ enum Op {
         key: u16,
         to: u16,
     },
-    /// Goes on where a [table](Flat::switches) says for a byte of the packet.
+    /// Goes on where a [table](Control::switch) says for a byte of the packet.
     Switch {
         at: u16,
         table: u16,
@@ -254,10 +262,13 @@ enum Op {
 
 /// Bits of a value that are replaced: from `low` on, under a mask.
 #[derive(Clone, Copy, Debug)]
-struct SomeBits {
-    old: Register,
-    low: u8,
-    mask: u64,
+pub struct SomeBits {
+    /// The value.
+    pub old: Register,
+    /// The lowest of them.
+    pub low: u8,
+    /// All of them.
+    pub mask: u64,
 }
 
 /// A parser that takes one way only: what is not as its states want is rejected.
@@ -367,6 +378,8 @@ pub struct Flat {
     /// By byte: the operation that comes next.
     switches: Vec<[u16; 256]>,
     plans: Vec<send::Plan>,
+    /// Control and deparser as code of this computer, if somebody has made that.
+    code: OnceLock<Code>,
     /// Control and deparser, if they are that simple.
     sending: Option<send::Sending>,
     /// What registers hold before the first packet, of those that are not 0.

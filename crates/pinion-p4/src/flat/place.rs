@@ -162,9 +162,9 @@ impl<'p> Compiler<'p> {
     pub(super) fn fresh(&mut self, state: &mut State, width: u32) -> Register {
         let register = state.next;
         // Too many are refused at the end.
-        state.next = state.next.saturating_add(words(width)).min(super::REGISTERS as Register);
+        state.next = state.next.saturating_add(words(width)).min(super::EXCHANGE as Register);
         self.highest = self.highest.max(state.next);
-        register.min(super::REGISTERS as Register - 2)
+        register.min(super::EXCHANGE as Register - 2)
     }
 
     /// Gives a register of its own, which holds a number before the first packet.

@@ -25,14 +25,23 @@ pub enum Rejected {
 pub trait Units {
     /// Takes a request of a program's site out of registers and puts the answer there.
     fn ask(&mut self, flat: &Flat, site: usize, registers: &mut Words);
+
+    /// Takes a request of this form out of the [`EXCHANGE`](super::EXCHANGE) and puts the answer there. Which forms
+    /// there are is between those who make code and those who answer.
+    ///
+    /// # Panics
+    /// Unless it is implemented: code with forms is for those who answer them.
+    fn answer<const FORM: usize>(&mut self, _registers: &mut Words) {
+        unreachable!("code with requests of form {FORM} is for those who answer it");
+    }
 }
 
 /// Holds a program's registers: what it knows of the packet at hand.
 #[derive(Clone, Debug)]
 pub struct Packet {
-    registers: Box<Words>,
+    pub(super) registers: Box<Words>,
     /// By watched read: how often it found nothing.
-    missed: Box<[u64]>,
+    pub(super) missed: Box<[u64]>,
 }
 
 impl Packet {
@@ -89,7 +98,23 @@ impl Packet {
 
     /// Runs the control, and the deparser behind it: appends the headers' bytes, if the program was
     /// compiled to send them. What the interface says of a record stands in `record`.
+    #[inline]
     pub fn process(
+        &mut self,
+        flat: &Flat,
+        record: &[u8],
+        units: &mut impl Units,
+        out: &mut Vec<u8>,
+    ) {
+        match flat.code.get() {
+            Some(code) => self.process_by(code, flat, record, units, out),
+            None => self.interpret(flat, record, units, out),
+        }
+    }
+
+    /// Does what [`process`](Self::process) does, operation by operation.
+    #[inline(never)]
+    pub fn interpret(
         &mut self,
         flat: &Flat,
         record: &[u8],
@@ -309,13 +334,13 @@ fn key_of(flat: &Flat, key: u16) -> [u64; 2] {
 
 /// Gives the largest number of so many bits.
 #[inline]
-pub(super) fn ones(width: u8) -> u64 {
+pub fn ones(width: u8) -> u64 {
     u64::MAX >> ((64 - width) & 63)
 }
 
 /// Computes a wide value.
 #[inline(never)]
-fn wide(flat: &Flat, number: u16, words: &mut Words, bytes: &[u8], base: usize) {
+pub(super) fn wide(flat: &Flat, number: u16, words: &mut Words, bytes: &[u8], base: usize) {
     flat.wide[usize::from(number)].run(words, bytes.get(base..).unwrap_or(&[]));
 }
 

@@ -47,6 +47,20 @@ impl Unit {
         unit
     }
 
+    /// Lists all fields of its request and of its answer, for a kind always in the same order.
+    pub fn fields(&self) -> (Vec<Place>, Vec<Place>) {
+        let mut unit = self.clone();
+        let (request, response) = unit.fields_mut();
+        (request.into_iter().map(|it| *it).collect(), response.into_iter().map(|it| *it).collect())
+    }
+
+    /// Lists which of its request's fields the packet at hand may say itself, by their numbers in that order.
+    pub fn own_positions(&self) -> Vec<usize> {
+        let mut unit = self.clone();
+        unit.fields_mut().0.into_iter().zip(0..).for_each(|(field, at)| *field = Some(at));
+        unit.own_fields().into_iter().filter_map(|(place, _)| place).collect()
+    }
+
     /// Lists all fields of its request and of its answer.
     fn fields_mut(&mut self) -> (Vec<&mut Place>, Vec<&mut Place>) {
         match self {

@@ -35,7 +35,7 @@ const OWN: [Option<Option<Seen>>; KEPT.len()] = [
 ];
 
 /// Place of `ackNo` in [`KEPT`].
-pub(super) const ACK_NO: usize = 7;
+pub const ACK_NO: usize = 7;
 
 /// Fields by which a program says how far a message has got.
 #[derive(Clone, Copy, Debug)]
@@ -169,7 +169,7 @@ impl Messages {
     /// Does what a request to `curMsgReg` says, whose fields are asked for; gives what is granted, what may be,
     /// and what has not come. There is no message behind the last, and of that all is 0. `own` is what the frame
     /// at hand says of what is kept, where the request does not.
-    #[inline(never)]
+    #[inline]
     pub fn change(
         &mut self,
         fields: &Current,
@@ -210,6 +210,7 @@ impl Messages {
 
     /// Does what a request to `grantScheduler` says; gives whether there is a message to grant, how many are
     /// before it, up to which packet it may be let send, and its number. Of equal ranks the lower number is first.
+    #[inline]
     pub fn order(&mut self, fields: &Order, field: &impl Fn(Place) -> u64) -> [u64; 4] {
         let index = field(fields.index) as u16;
         if let Some(message) = self.entries.get_mut(usize::from(index)) {

@@ -3,14 +3,15 @@
 use pinion_net::frame::internet_checksum;
 use pinion_net::frame::lnic::{Flags, Header};
 use pinion_p4::flat::{Flat, REGISTERS, Units, Words};
+use pinion_p4_translate::forms;
 
 use crate::Cycle;
 use crate::transport::{
     ControlRequest, Credit, Delivered, DropReason, Externs, MAX_PACKETS, MessageInfo, Refusal,
 };
 use pinion_p4::lnic::kept::{Fields, Kept};
-use pinion_p4::lnic::pending::KEPT;
-use pinion_p4::lnic::unit::{Answer, Arrived, Lookup, Place, Priority, Sum, Unit, Wish};
+use pinion_p4::lnic::pending::{Current, Granted, KEPT, Order};
+use pinion_p4::lnic::unit::{Answer, Array, Arrived, Lookup, Place, Priority, Sum, Unit, Wish};
 
 /// Puts a field of an answer where the program looks for it.
 #[inline]
@@ -71,6 +72,20 @@ impl Units for Alone<'_> {
             // A program that asks others is not answered here.
             Unit::Lookup(_) | Unit::Delivered(_) | Unit::Credit(_) | Unit::Control { .. } => return,
             Unit::Current(_) | Unit::Order(_) | Unit::Granted(_) => return,
+        };
+        put(registers, answer, value);
+    }
+
+    #[inline(always)]
+    fn answer<const FORM: usize>(&mut self, registers: &mut Words) {
+        let ask = Fields(registers);
+        let (answer, value) = match FORM {
+            forms::of::ARRAY => {
+                let array = forms::array(registers);
+                (array.answer, self.kept.array(&array, ask))
+            }
+            forms::of::PRIORITY => (forms::PRIORITY.answer, self.priority(&forms::PRIORITY, ask)),
+            _ => return,
         };
         put(registers, answer, value);
     }
@@ -237,6 +252,48 @@ impl<'a> Answers<'a> {
     }
 }
 
+impl Answers<'_> {
+    #[inline(always)]
+    fn array(&mut self, array: &Array, registers: &mut Words) {
+        let value = self.kept.array(array, Fields(registers));
+        put(registers, array.answer, value);
+    }
+
+    #[inline(always)]
+    fn current(&mut self, fields: &Current, registers: &mut Words) {
+        let ask = Fields(registers);
+        let own = kept_of(self.header);
+        let answer = self.kept.messages.change(fields, &own, &|place| ask.get(place));
+        let [granted, grantable, remaining] = answer;
+        put(registers, fields.answer.granted, granted);
+        put(registers, fields.answer.grantable, grantable);
+        put(registers, fields.answer.remaining, remaining);
+    }
+
+    #[inline(always)]
+    fn order(&mut self, fields: &Order, registers: &mut Words) {
+        let ask = Fields(registers);
+        let answer = self.kept.messages.order(fields, &|place| ask.get(place));
+        for (place, value) in fields.answer.into_iter().zip(answer) {
+            put(registers, place, value);
+        }
+    }
+
+    #[inline(always)]
+    fn granted(&mut self, fields: &Granted, registers: &mut Words) {
+        let ask = Fields(registers);
+        let kept = self.kept.messages.grant(fields, &|place| ask.get(place));
+        for (place, value) in fields.kept.into_iter().zip(kept) {
+            put(registers, place, value);
+        }
+    }
+
+    #[inline(always)]
+    fn prioritize(&mut self, fields: &Priority, ask: Fields) {
+        self.priority = ask.or(fields.priority, self.header.grant_priority.into()) as u8;
+    }
+}
+
 impl Units for Answers<'_> {
     #[inline(always)]
     fn ask(&mut self, flat: &Flat, site: usize, registers: &mut Words) {
@@ -247,43 +304,40 @@ impl Units for Answers<'_> {
             Unit::Delivered(fields) => self.delivered(fields, ask),
             Unit::Credit(fields) => self.credit(fields, ask),
             Unit::Control { fields, flag } => self.control(fields, *flag, ask),
-            Unit::Array(array) => {
-                let value = self.kept.array(array, ask);
-                put(registers, array.answer, value);
-            }
+            Unit::Array(array) => self.array(array, registers),
             Unit::Delay { given, answer } => {
                 let value = ask.get(*given);
                 put(registers, *answer, value);
             }
-            Unit::Current(fields) => {
-                let field = |place| ask.get(place);
-                let own = kept_of(self.header);
-                let answer = self.kept.messages.change(fields, &own, &field);
-                let [granted, grantable, remaining] = answer;
-                put(registers, fields.answer.granted, granted);
-                put(registers, fields.answer.grantable, grantable);
-                put(registers, fields.answer.remaining, remaining);
-            }
-            Unit::Order(fields) => {
-                let answer = self.kept.messages.order(fields, &|place| ask.get(place));
-                for (place, value) in fields.answer.into_iter().zip(answer) {
-                    put(registers, place, value);
-                }
-            }
-            Unit::Granted(fields) => {
-                let kept = self.kept.messages.grant(fields, &|place| ask.get(place));
-                for (place, value) in fields.kept.into_iter().zip(kept) {
-                    put(registers, place, value);
-                }
-            }
-            Unit::Priority(fields) => {
-                let own = self.header.grant_priority.into();
-                self.priority = ask.or(fields.priority, own) as u8;
-            }
+            Unit::Current(fields) => self.current(fields, registers),
+            Unit::Order(fields) => self.order(fields, registers),
+            Unit::Granted(fields) => self.granted(fields, registers),
+            Unit::Priority(fields) => self.prioritize(fields, ask),
             Unit::Start(start) => self.kept.start(start, ask),
             Unit::Table(table) => table.ask(self.kept.tables(), &flat.sites[site], registers),
             // A program that asks the NIC's units has none.
             Unit::Sum(_) => {}
+        }
+    }
+
+    #[inline(always)]
+    fn answer<const FORM: usize>(&mut self, registers: &mut Words) {
+        let ask = Fields(registers);
+        match FORM {
+            forms::of::LOOKUP => self.look_up(&forms::LOOKUP, registers),
+            forms::of::LOOKUP_FIRST => self.look_up(&forms::LOOKUP_FIRST, registers),
+            forms::of::DELIVERED => self.delivered(&forms::DELIVERED, ask),
+            forms::of::CREDIT => self.credit(&forms::CREDIT, ask),
+            forms::of::CONTROL => self.control(&forms::CONTROL, None, ask),
+            forms::of::CONTROL_PACKET => self.control(&forms::CONTROL_PACKET, None, ask),
+            forms::of::CONTROL_OTHER => self.control(&forms::CONTROL_OTHER, None, ask),
+            forms::of::CURRENT => self.current(&forms::CURRENT, registers),
+            forms::of::ORDER => self.order(&forms::order(registers), registers),
+            forms::of::GRANTED => self.granted(&forms::GRANTED, registers),
+            forms::of::PRIORITY => self.prioritize(&forms::PRIORITY, ask),
+            forms::of::PRIORITY_OWN => self.prioritize(&forms::PRIORITY_OWN, ask),
+            forms::of::ARRAY => self.array(&forms::array(registers), registers),
+            _ => {}
         }
     }
 }

@@ -50,6 +50,7 @@ impl P4 {
         let mut units =
             Alone { units: &program.asked, kept: &mut self.kept[0], frame, granted: None };
         let mut out = Vec::new();
+        self.runs[0].count(&program.flat, &program.asked);
         packet.process(&program.flat, &self.head, &mut units, &mut out);
         self.is_dropped = program.drop.is_some_and(|drop| packet.get(drop) != 0);
         let send = program.send.map_or(SEND_NOTHING, |send| packet.get(send));
@@ -170,6 +171,7 @@ impl P4 {
         }
         let mut answers = Answers::new(&program.asked, &mut self.kept[0], header, externs);
         let mut out = Vec::new();
+        self.runs[0].count(&program.flat, &program.asked);
         self.ingress.process(&program.flat, &self.head, &mut answers, &mut out);
         let taken = answers.taken;
         let send = program.send.map_or(SEND_NOTHING, |send| self.ingress.get(send));
@@ -225,6 +227,7 @@ impl P4 {
         let start = frame.len();
         tell_time(&mut self.egress, &program.parameters, &self.kept[1]);
         if !program.flat.send(&record, frame) {
+            self.runs[1].count(&program.flat, &program.asked);
             let mut units =
                 Alone { units: &program.asked, kept: &mut self.kept[1], frame: &[], granted };
             self.egress.process(&program.flat, &record, &mut units, frame);

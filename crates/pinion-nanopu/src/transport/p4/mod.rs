@@ -12,8 +12,6 @@ mod control;
 mod numbers;
 mod record;
 mod sent;
-#[cfg(test)]
-mod shipped;
 
 use std::sync::Arc;
 
@@ -23,6 +21,7 @@ use pinion_p4::flat::Packet;
 pub use pinion_p4::lnic::Pipelines;
 use pinion_p4::lnic::fields::{HEAD_BYTES, Layout, Parameters, RECORD_BYTES};
 use pinion_p4::lnic::kept::Kept;
+use pinion_p4_translate::Runs;
 
 use self::answers::Answers;
 use self::record::egress_headers;
@@ -58,6 +57,8 @@ pub struct P4 {
     pipelines: Arc<Pipelines>,
     ingress: Packet,
     egress: Packet,
+    /// How often the two have run.
+    runs: [Runs; 2],
     /// All frames that the ingress program takes are laid out as those of one of the NIC's own transports, and
     /// nothing else is looked at before its control.
     is_plain: bool,
@@ -122,6 +123,7 @@ impl P4 {
             pipelines,
             ingress,
             egress,
+            runs: [Runs::new(numbers.interpreted); 2],
             is_plain,
             only_decides,
             sends_record,
@@ -167,6 +169,7 @@ impl Transport for P4 {
             return self.arrive_any(header, payload, externs);
         }
         let program = &self.pipelines.ingress;
+        self.runs[0].count(&program.flat, &program.asked);
         let mut answers = Answers::new(&program.asked, &mut self.kept[0], header, externs);
         self.ingress.process(&program.flat, &self.head, &mut answers, &mut Vec::new());
         let is_dropped = program.drop.is_some_and(|drop| self.ingress.get(drop) != 0);

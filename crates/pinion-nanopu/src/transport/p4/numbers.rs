@@ -19,6 +19,8 @@ pub struct Numbers {
     pub port_base: u16,
     /// UDP port at which tables are changed; 0: none.
     pub control_port: u16,
+    /// Programs are interpreted, however often they run.
+    pub interpreted: bool,
 }
 
 impl Default for Numbers {
@@ -32,6 +34,7 @@ impl Default for Numbers {
             overcommitment: 0,
             port_base: 0,
             control_port: 0,
+            interpreted: false,
         }
     }
 }

@@ -3,9 +3,21 @@
 use pinion_net::frame::lnic::Header;
 use pinion_net::frame::verify_checksums;
 
-use super::super::testing::{Asked, shipped};
-use super::super::{Address, DropReason, Outgoing, Transport, Verdict};
-use crate::machine::transport::TransportKind;
+use std::sync::Arc;
+
+use pinion_nanopu::machine::transport::TransportKind;
+use pinion_nanopu::transport::p4::{Numbers, P4, Pipelines};
+use pinion_nanopu::transport::{Address, DropReason, Outgoing, Transport, Verdict};
+
+use crate::Nic;
+
+/// Makes raw messages, or UDP whose context 0 is port `port_base`.
+fn shipped(kind: TransportKind, port_base: u16) -> Box<dyn Transport> {
+    let name = if kind == TransportKind::Udp { "udp" } else { "raw" };
+    let pipelines = Pipelines::shipped(name).expect("programs that Pinion comes with");
+    let numbers = Numbers { kind, messages: 64, port_base, ..Numbers::default() };
+    Box::new(P4::new(Arc::new(pipelines), numbers))
+}
 
 /// Makes UDP whose context 0 is this port.
 fn udp_from(port_base: u16) -> Box<dyn Transport> {
@@ -22,7 +34,7 @@ fn a_message_is_a_frame() {
     assert_eq!(frame.len(), 72);
     let (back, payload) = raw.parse(&frame).unwrap();
     assert_eq!((back, payload), (header, &[7; 8][..]));
-    let mut asked = Asked::default();
+    let mut asked = Nic::default();
     assert_eq!(raw.arrive(&back, &[7; 8], &mut asked), Verdict::Whole);
     assert!(asked.controls.is_empty());
     assert_eq!(raw.name(), "raw");
@@ -63,7 +75,7 @@ fn a_datagram_is_a_message_and_its_answer_a_datagram() {
     assert_eq!(payload, b"question");
     assert_eq!((header.dst_context, header.src_context, header.msg_len), (2, 40_000, 8));
     let payload = payload.to_vec();
-    assert_eq!(udp.arrive(&header, &payload, &mut Asked::default()), Verdict::Whole);
+    assert_eq!(udp.arrive(&header, &payload, &mut Nic::default()), Verdict::Whole);
     let message = Outgoing {
         dst_ip: header.src_ip,
         src_context: header.dst_context,
