@@ -156,9 +156,9 @@ pub struct AppArgs {
 /// Chooses how this computer executes what simulated HPUs do.
 #[derive(Debug, Clone, Args)]
 pub struct EngineCoreArgs {
-    /// How this computer executes what a NIC's simulated HPUs do: code that is executed often as its own
-    /// instructions, or all of it interpreted; results are the same [default: translated, where this
-    /// pinion can]
+    /// How this computer executes what a NIC's simulated HPUs do, and the P4 programs of a nanoPU's
+    /// transport: code that is executed often as its own instructions, or all of it interpreted;
+    /// results are the same [default: translated, where this pinion can]
     #[arg(
         long,
         value_name = "translated|interpreter",

@@ -32,7 +32,8 @@ fn what_it_does_not_go_with_is_said() {
     }
     folder.refuses(&[&["test", &app][..], &core].concat(), &all);
     folder.refuses(&[&["run", &app, "--html", "page.html"][..], &core, &packets].concat(), &all);
-    folder.refuses(&[&["bench", &service][..], &core].concat(), &["no application here has one"]);
+    folder
+        .refuses(&[&["bench", &service][..], &core].concat(), &["no application here has either"]);
     let words = ["--engine-cores", "name an application"];
     folder.refuses(&["bench", &service, "--engine-cores"], &words);
 }
@@ -48,6 +49,35 @@ fn a_cluster_with_a_nic_takes_it() {
     };
     sweep(&[&filter]);
     sweep(&[&echo, "--set", "server.app=../cluster_filter/filter"]);
+}
+
+/// Gives what a run of a nanoservice has come to, in more messages than a program of its transport is interpreted.
+fn echoed(folder: &Folder, more: &[&str]) -> Value {
+    let service = example("nanopu_loopback");
+    let run =
+        ["run", &service, "--set", "transport.kind=p4", "--load", "requests=9000,gap=exp:400"];
+    let output = folder.pinion(&[&run[..], &["--quiet", "--json", "-"], more].concat());
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{more:?}: {said}");
+    let mut summary: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let of_this_computer = ["host_seconds", "simulated_mips", "slowdown"];
+    summary.as_object_mut().unwrap().retain(|key, _| !of_this_computer.contains(&key.as_str()));
+    summary
+}
+
+#[test]
+fn p4_programs_of_a_transport_take_it_and_results_are_the_same() {
+    let folder = Folder::new("engine-core-p4");
+    let expected = echoed(&folder, &["--engine-core", "interpreter"]);
+    if pinion_translate::AVAILABLE {
+        assert_eq!(echoed(&folder, &["--engine-core", "translated"]), expected);
+    }
+    assert_eq!(echoed(&folder, &[]), expected);
+    // A cluster takes it for one node with programs; there is no such axis.
+    let words =
+        ["sweep", &example("cluster_echo"), "--engine-core", "interpreter", "--x", "nothing"];
+    let set = ["--set", "machine.transport.kind=p4"];
+    folder.refuses(&[&words[..], &set].concat(), &["nothing"]);
 }
 
 #[test]

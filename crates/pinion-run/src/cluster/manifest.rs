@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use pinion_app::app::Options;
 use pinion_sim::config::{self, ConfigError, Loaded};
 use serde::Deserialize;
 
@@ -47,6 +48,19 @@ pub(super) struct RawNode {
     pub machine: Option<String>,
     #[serde(default)]
     pub set: Vec<String>,
+}
+
+impl RawNode {
+    /// Gives the options of its machine: what is for all machines is for those of nanoPUs.
+    pub fn options(&self, machines: &[MachineChange], is_nano: bool, all: &Options) -> Options {
+        let own = machines
+            .iter()
+            .filter(|(name, _)| name.as_ref().map_or(is_nano, |name| *name == self.name));
+        let mut overrides = self.set.clone();
+        overrides.extend(own.map(|(_, text)| text.clone()));
+        let machine = self.machine.clone().or_else(|| all.machine.clone());
+        Options { machine, overrides, ..all.clone() }
+    }
 }
 
 /// Describes load generators that are alike.

@@ -52,8 +52,10 @@ pub use words::{drop_words, place_name, port_name};
 
 use std::path::{Path, PathBuf};
 
+use pinion_app::app::Options;
 use pinion_app::error::{Error, Result};
 
+use crate::nanoservice::has_programs;
 pub use pinion_app::manifest::CLUSTER_FILE_NAME as FILE_NAME;
 
 /// Gives the name that a cluster's file has in its text, changed by overrides.
@@ -64,16 +66,20 @@ pub fn name(origin: &str, text: &str, overrides: &[String]) -> Result<String> {
     Ok(manifest::load(origin, text, overrides)?.0.value.cluster.name)
 }
 
-/// Says whether sPIN NICs are among the nodes of a cluster's file, changed by overrides.
+/// Says whether sPIN NICs, or nanoPUs with P4 programs, are among the nodes of a cluster's file, changed by
+/// overrides.
 ///
 /// # Errors
 /// What is wrong with the text, with an override, or with what a node's folder says.
-pub fn has_nics(file: &Path, overrides: &[String]) -> Result<bool> {
+pub fn is_translated(file: &Path, options: &Options) -> Result<bool> {
     let text = pinion_input::text(file).map_err(|error| Error::file("read", file, error))?;
-    let (loaded, _) = manifest::load(&file.display().to_string(), &text, overrides)?;
+    let (loaded, machines) =
+        manifest::load(&file.display().to_string(), &text, &options.overrides)?;
     let folder = file.parent().unwrap_or(Path::new("."));
     for node in &loaded.value.node {
-        if pinion_app::manifest::load(&folder.join(&node.app))?.nanoservice().is_none() {
+        let app = pinion_app::manifest::load(&folder.join(&node.app))?;
+        let options = node.options(&machines, app.nanoservice().is_some(), options);
+        if app.nanoservice().is_none() || has_programs(&app, &options)? {
             return Ok(true);
         }
     }

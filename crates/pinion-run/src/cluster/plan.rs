@@ -194,18 +194,7 @@ impl Plan {
         for (number, node) in raw.node.iter().enumerate() {
             let folder = folder.join(&node.app);
             let app = pinion_app::manifest::load(&folder)?;
-            // What is for all machines is for those of nanoPUs.
-            let is_nano = app.nanoservice().is_some();
-            let own = machines
-                .iter()
-                .filter(|(name, _)| name.as_ref().map_or(is_nano, |name| *name == node.name));
-            let mut overrides = node.set.clone();
-            overrides.extend(own.map(|(_, text)| text.clone()));
-            let options = Options {
-                machine: node.machine.clone().or_else(|| options.machine.clone()),
-                overrides,
-                ..options.clone()
-            };
+            let options = node.options(&machines, app.nanoservice().is_some(), options);
             groups.push(group(&loaded, number, first, app, &options)?);
             first += node.count;
         }

@@ -34,6 +34,6 @@ pub use perfetto::NodeTrace;
 pub use pinion_observe::trace::Works;
 pub use profile::HartProfile;
 pub use script::{FILE_NAME as SCRIPT_NAME, Script};
-pub use setup::Setup;
+pub use setup::{Setup, has_programs};
 pub use summary::{HartRow, Nanoservice, Summary};
 pub use trace::{Filter, Trace};

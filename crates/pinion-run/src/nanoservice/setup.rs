@@ -14,7 +14,9 @@ use pinion_sim::config::Loaded;
 use pinion_app::app::Options;
 use pinion_app::error::{Error, Result};
 use pinion_app::machine;
+use pinion_app::manifest::{Manifest, Nanoservice};
 use pinion_app::service::Service;
+use pinion_spin::EngineCore;
 
 /// Names the machine's number of harts.
 const COUNT: &str = "core.count";
@@ -37,6 +39,30 @@ pub struct Setup {
     program: Arc<Program>,
 }
 
+/// Loads a nanoservice's machine, for a program that is linked for so many harts.
+fn load(
+    described: &Nanoservice,
+    machine: &str,
+    harts: Option<u32>,
+    options: &Options,
+) -> Result<Loaded<Machine>> {
+    let mut overrides = described.set.clone();
+    overrides.extend(described.transport_overrides());
+    overrides.extend(harts.map(|harts| format!("{COUNT}={harts}")));
+    overrides.extend(options.overrides.iter().cloned());
+    machine::load(machine, &overrides, options.faithful)
+}
+
+/// Tells whether an application is a nanoservice on a machine whose transport is P4 programs.
+///
+/// # Errors
+/// When the machine is none.
+pub fn has_programs(manifest: &Manifest, options: &Options) -> Result<bool> {
+    let Some(described) = manifest.nanoservice() else { return Ok(false) };
+    let machine = options.machine.as_ref().unwrap_or(&manifest.app.machine);
+    Ok(load(described, machine, None, options)?.value.transport.is_programmed())
+}
+
 impl Setup {
     /// Loads the service's machine: the manifest's numbers change the machine file's, those of the
     /// command line both.
@@ -44,15 +70,8 @@ impl Setup {
     /// # Errors
     /// When the machine is none, or has fewer harts than the program is linked for.
     pub fn new(service: &Service, options: &Options) -> Result<Self> {
-        let described = service.described();
-        let mut overrides = described.set.clone();
-        overrides.extend(described.transport_overrides());
-        if let Some(harts) = service.harts {
-            overrides.push(format!("{COUNT}={harts}"));
-        }
-        overrides.extend(options.overrides.iter().cloned());
-        let machine: Loaded<Machine> =
-            machine::load(&service.machine, &overrides, options.faithful)?;
+        let mut machine = load(service.described(), &service.machine, service.harts, options)?;
+        machine.value.transport.interpreted = options.engine_core == EngineCore::Interpreter;
         let wrong = |key: &str, problem: String| Error::from(machine.error_at(key, problem));
         let (linked, count) = (service.harts.unwrap_or(1), machine.value.core.count);
         if count < linked {

@@ -6,6 +6,7 @@ use pinion::cluster;
 use pinion::error::Result;
 use pinion::hardware::choice::Choice;
 use pinion::manifest::Manifest;
+use pinion::nanoservice;
 
 use super::look;
 use crate::cli::{AppArgs, EngineArgs, EngineKind, RunArgs};
@@ -92,23 +93,33 @@ pub fn refuse_core(args: &AppArgs, what: &str) -> Result<()> {
 /// Says why `--engine-core` is refused.
 pub fn core_refused(what: &str) -> Error {
     Error::Usage(format!(
-        "--engine-core says how the HPUs of a simulated sPIN NIC are executed in a run; {what}"
+        "--engine-core says how the HPUs of a simulated sPIN NIC, and the P4 programs of a nanoPU's \
+         transport, are executed in a run; {what}"
     ))
 }
 
-/// Refuses it where there is no such NIC: for a nanoservice, and for a cluster that has none as it is, or
-/// with what is set.
-pub fn refuse_core_without_nic(args: &AppArgs, set: &[String]) -> Result<()> {
+/// Refuses it where there is neither: for a nanoservice, and for a cluster, without such a NIC and such a transport
+/// as it is, or with what is set.
+pub fn refuse_needless_core(args: &AppArgs, set: &[String]) -> Result<()> {
     if args.core.engine_core.is_none() {
         return Ok(());
     }
+    let options = Options { overrides: set.to_vec(), ..super::build::options(args) };
     match cluster::locate(&args.app) {
-        Some(file) if cluster::has_nics(&file, set)? => Ok(()),
-        Some(_) => refuse_core(args, "no node of this cluster is one"),
-        None => match pinion::manifest::load(&args.app)?.nanoservice() {
-            None => Ok(()),
-            Some(_) => refuse_core(args, "a nanoservice's harts are executed in one way alone"),
-        },
+        Some(file) if cluster::is_translated(&file, &options)? => Ok(()),
+        Some(_) => refuse_core(args, "no node of this cluster has either"),
+        None => {
+            let manifest = pinion::manifest::load(&args.app)?;
+            match manifest.nanoservice().is_none()
+                || nanoservice::has_programs(&manifest, &options)?
+            {
+                true => Ok(()),
+                false => refuse_core(
+                    args,
+                    "a nanoservice's harts are executed in one way alone, and its transport is built in",
+                ),
+            }
+        }
     }
 }
 

@@ -37,7 +37,7 @@ pub fn run(args: &RunArgs) -> Result<Status> {
 /// Does the same, and keeps what is run and what comes of it.
 pub fn keeping(args: &RunArgs, keep: &mut Keep) -> Result<Status> {
     keep_files_apart(args, &[("--html", args.html.as_ref())])?;
-    engine::refuse_core_without_nic(&args.app, &args.app.set)?;
+    engine::refuse_needless_core(&args.app, &args.app.set)?;
     if args.check {
         engine::refuse_core(&args.app, engine::INTERPRETED)?;
     }

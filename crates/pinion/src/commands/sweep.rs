@@ -47,7 +47,7 @@ pub fn run(args: &SweepArgs) -> Result<Status> {
     })?;
     let axes = plan.axes().iter().filter(|axis| axis.target == sweep::Target::Machine);
     let first: Vec<String> = axes.map(|axis| format!("{}={}", axis.key, axis.values[0])).collect();
-    engine::refuse_core_without_nic(&args.app, &first)?;
+    engine::refuse_needless_core(&args.app, &first)?;
     let choice = Choice { x: args.x.clone(), y: args.y.clone() };
     choice.check(plan.numbers(), plan.axes())?;
     let mut watch = Watch::new(!args.quiet);

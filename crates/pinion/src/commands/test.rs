@@ -15,7 +15,7 @@ use crate::cli::TestArgs;
 use crate::output;
 
 pub fn run(args: &TestArgs) -> Result<Status> {
-    engine::refuse_core_without_nic(&args.app, &args.app.set)?;
+    engine::refuse_needless_core(&args.app, &args.app.set)?;
     let outputs = [("--junit", &args.junit), ("--lcov", &args.lcov), ("--json", &args.json)];
     let outputs: Vec<_> =
         outputs.into_iter().filter_map(|(option, file)| Some((option, file.clone()?))).collect();

@@ -37,7 +37,7 @@ pub fn run(args: &UpArgs) -> Result<Status> {
     files.extend(args.record.iter().map(|file| ("--record", file.clone())));
     files::keep_apart(&files::of_application(&args.app), &files)?;
     engine::refuse_hardware(&args.engine, "a live run has no time for it")?;
-    engine::refuse_core_without_nic(&args.app, &args.app.set)?;
+    engine::refuse_needless_core(&args.app, &args.app.set)?;
     if let Some(file) = pinion::cluster::locate(&args.app.app) {
         return run_cluster(args, &file);
     }

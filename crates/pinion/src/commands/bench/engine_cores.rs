@@ -2,9 +2,10 @@
 //!
 //! In: rows of both. Out: a table that sets one beside the other.
 
-use pinion::cluster;
+use pinion::app::Options;
 use pinion::error::{Error, Result};
 use pinion::sweep::Subject;
+use pinion::{cluster, nanoservice};
 use pinion_translate::AVAILABLE;
 
 use super::row::Row;
@@ -29,14 +30,20 @@ pub fn check(args: &BenchArgs, subjects: &[(String, Subject)]) -> Result<()> {
             "--engine-cores measures packet handlers both ways: name an application that has some";
         return Err(Error::Usage(why.to_owned()));
     }
-    let mut has_nics = are_handlers;
+    let mut is_translated = false;
     for (_, subject) in subjects {
-        if let Subject::Cluster(cluster) = subject {
-            has_nics |= cluster::has_nics(&cluster.path, &[])?;
-        }
+        is_translated |= match subject {
+            Subject::Cluster(cluster) => {
+                cluster::is_translated(&cluster.path, &Options::default())?
+            }
+            Subject::Nanoservice(manifest) => {
+                nanoservice::has_programs(manifest, &Options::default())?
+            }
+            Subject::Handlers(_) => true,
+        };
     }
     match args.core.engine_core {
-        Some(_) if !has_nics => Err(engine::core_refused("no application here has one")),
+        Some(_) if !is_translated => Err(engine::core_refused("no application here has either")),
         _ => Ok(()),
     }
 }
