@@ -285,6 +285,11 @@ impl MpqEngine {
         }
         let is_ready = queue.message.has_task();
         self.ready.set(index, is_ready);
+        if !is_ready {
+            // What a completion of this cycle found ready has left; the next one that comes is seen a cycle later.
+            let own = self.staged.iter_mut().filter(|staged| staged.queue == index);
+            own.for_each(|staged| staged.ready = false);
+        }
         let task = Task { packet, kind, handler, queue: index, frees, l1_address: 0, l1_slots: 0 };
         Some((task, state))
     }
@@ -432,6 +437,20 @@ mod tests {
         accept(&mut engine, &mut packets, 10, 0);
         assert!(engine.arbitrate(11, 11, &packets).is_some());
         engine.complete(20, 0, HandlerKind::Payload);
+        accept(&mut engine, &mut packets, 21, 0);
+        assert!(engine.arbitrate(21, 21, &packets).is_none());
+        assert!(engine.arbitrate(22, 22, &packets).is_some());
+    }
+
+    /// A completion found a packet waiting that left in the same cycle.
+    #[test]
+    fn a_packet_is_seen_a_cycle_after_it_came_where_another_has_just_left() {
+        let (mut engine, mut packets) = (MpqEngine::new(&machine()), Packets::default());
+        accept(&mut engine, &mut packets, 10, 0);
+        assert!(engine.arbitrate(11, 11, &packets).is_some());
+        accept(&mut engine, &mut packets, 19, 0);
+        engine.complete(20, 0, HandlerKind::Payload);
+        assert!(engine.arbitrate(20, 20, &packets).is_some());
         accept(&mut engine, &mut packets, 21, 0);
         assert!(engine.arbitrate(21, 21, &packets).is_none());
         assert!(engine.arbitrate(22, 22, &packets).is_some());
