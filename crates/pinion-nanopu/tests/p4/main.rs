@@ -1,6 +1,7 @@
 //! Transports that are P4 programs: what their protocols say, and the same as code.
 
 mod as_code;
+mod make;
 mod shipped;
 
 use pinion_nanopu::transport::{ControlRequest, Credit, Delivered, Externs, MessageInfo, Refusal};

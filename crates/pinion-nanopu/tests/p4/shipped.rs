@@ -3,21 +3,11 @@
 use pinion_net::frame::lnic::Header;
 use pinion_net::frame::verify_checksums;
 
-use std::sync::Arc;
-
 use pinion_nanopu::machine::transport::TransportKind;
-use pinion_nanopu::transport::p4::{Numbers, P4, Pipelines};
 use pinion_nanopu::transport::{Address, DropReason, Outgoing, Transport, Verdict};
 
 use crate::Nic;
-
-/// Makes raw messages, or UDP whose context 0 is port `port_base`.
-fn shipped(kind: TransportKind, port_base: u16) -> Box<dyn Transport> {
-    let name = if kind == TransportKind::Udp { "udp" } else { "raw" };
-    let pipelines = Pipelines::shipped(name).expect("programs that Pinion comes with");
-    let numbers = Numbers { kind, messages: 64, port_base, ..Numbers::default() };
-    Box::new(P4::new(Arc::new(pipelines), numbers))
-}
+use crate::make::shipped;
 
 /// Makes UDP whose context 0 is this port.
 fn udp_from(port_base: u16) -> Box<dyn Transport> {

@@ -2,13 +2,14 @@
 
 mod fuzz;
 mod homa;
+#[path = "../p4/make.rs"]
+mod make;
 mod timers;
 
 use pinion_net::frame::lnic::{Flags, Header, NDP_PROTOCOL};
 
 use pinion_nanopu::Cycle;
 use pinion_nanopu::event::Deaf;
-use pinion_nanopu::machine;
 use pinion_nanopu::machine::transmit::{BufferClass, TransmitFixes, TransmitSection};
 use pinion_nanopu::machine::transport::TransportKind;
 use pinion_nanopu::nic::receive::Requests as _;
@@ -28,7 +29,7 @@ mod transport {
     pub mod testing;
 }
 
-use transport::testing::shipped;
+use make::shipped;
 
 const OWN: Address =
     Address { mac: [2, 0, 0, 0, 0, 2], next_hop_mac: [2, 0, 0, 0, 0, 1], ip: 0x0a00_0002 };
