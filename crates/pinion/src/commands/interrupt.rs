@@ -1,6 +1,7 @@
 //! Interruption: Ctrl-C, SIGTERM and a terminal that closes come in; a flag that runs look at goes
 //! out. A verb that watches it ends in order, with its summary; any other ends at once, and so does
-//! everything at the second time, and what only waits for others: a pipe that nobody reads. Nothing is left
+//! everything at the second time, and what only waits for others: a pipe that nobody reads. Who waits for a
+//! program that it started, a compiler, ends when that does, and takes away what was begun. Nothing is left
 //! under a temporary name, and the status is the same.
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -158,13 +159,19 @@ mod signals {
         answer(Signal::SIGABRT, SigHandler::Handler(give_up));
     }
 
-    /// Gives the processor time of each thread but this one, if all of them sleep.
+    /// Gives the processor time of each thread but this one, if all of them sleep and none has a program of its
+    /// own at work.
     pub fn work_done() -> Option<Vec<(String, String)>> {
         let this = nix::unistd::gettid().to_string();
         let mut all = Vec::new();
         for thread in std::fs::read_dir("/proc/self/task").ok()?.flatten() {
             if *thread.file_name() == *this {
                 continue;
+            }
+            // Where the system does not tell, there is none.
+            let children = std::fs::read_to_string(thread.path().join("children"));
+            if children.is_ok_and(|children| !children.trim().is_empty()) {
+                return None;
             }
             let status = std::fs::read_to_string(thread.path().join("stat")).ok()?;
             // Behind the name, which may hold anything: the state, ten numbers, time in user and in system mode.
