@@ -28,9 +28,13 @@ pub struct LineRow {
 }
 
 impl LineRow {
+    fn file_name(&self) -> &str {
+        self.file.rsplit('/').next().unwrap_or(&self.file)
+    }
+
     /// Names the line, without its folder.
     pub fn place(&self) -> String {
-        let name = self.file.rsplit('/').next().unwrap_or(&self.file);
+        let name = self.file_name();
         if self.line == 0 { name.to_owned() } else { format!("{name}:{}", self.line) }
     }
 }
@@ -75,7 +79,11 @@ impl Rows {
         functions.sort_by_key(|row| std::cmp::Reverse(row.count.busy()));
         let row = |((file, line, function), count)| LineRow { file, line, function, count };
         let mut lines: Vec<LineRow> = lines.into_iter().map(row).collect();
-        lines.sort_by_key(|row| std::cmp::Reverse(row.count.busy()));
+        // Which folder the SDK lies in changes no order.
+        lines.sort_by(|a, b| {
+            let by_count = b.count.busy().cmp(&a.count.busy());
+            by_count.then_with(|| (a.file_name(), a.line).cmp(&(b.file_name(), b.line)))
+        });
         Self { places, functions, lines }
     }
 }
