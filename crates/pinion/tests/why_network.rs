@@ -251,7 +251,7 @@ fn the_command_tells_of_a_request_in_text_json_and_a_picture() {
     assert_eq!(asked("3", &["--slowest"]), (slowest.clone(), document));
     assert!(slowest.contains("0 of 349 requests took longer"), "{slowest}");
     // The filter answers most by itself, and hands what it does not know to the server.
-    let (text, document) = (0..100)
+    let (_, document) = (0..100)
         .map(|number| asked("2", &["--message", &number.to_string(), "--svg", "why.svg"]))
         .find(|(text, _)| text.contains(" → filter → server → client."))
         .expect("requests that go to the server");
