@@ -187,7 +187,7 @@ fn program(random: &mut Xorshift64) -> Vec<u8> {
 }
 
 /// Says of which loads the machine remembers when a jump may use their register.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy)]
 enum Remembers {
     All,
     JumpedTo,
@@ -229,9 +229,11 @@ fn accesses(bench: &mut Bench, code: &Code, stop: &Stop, remembers: Remembers) -
     bench.core.hart.complete_integer(&access, value);
     bench.core.waited = value & 3 == 0;
     bench.time += 1 + u64::from(value & 3 == 0);
-    let is_jumped_to = code.micro()[code.place(pc) as usize].flags.is_jumped_to();
-    if loads && (remembers == Remembers::All || is_jumped_to) {
-        bench.core.brings(access.rd, bench.time);
+    match remembers {
+        Remembers::All => bench.core.performed(&access, bench.time),
+        Remembers::JumpedTo => {
+            bench.core.executed(&code.micro()[code.place(pc) as usize], bench.time);
+        }
     }
     true
 }

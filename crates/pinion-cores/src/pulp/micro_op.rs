@@ -196,7 +196,7 @@ impl Flags {
     }
 
     /// Whether one of the two instructions behind it jumps to what it loads, and so may have to
-    /// [wait](super::Core::brings).
+    /// [wait](super::Core::executed).
     #[inline(always)]
     pub const fn is_jumped_to(self) -> bool {
         self.0 & Self::JUMPED_TO != 0

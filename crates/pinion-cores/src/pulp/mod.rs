@@ -44,12 +44,6 @@ struct Late {
 impl Late {
     const NOTHING: Self = Self { register: 0, until: 0 };
 
-    /// Says that a register was computed, behind which the next instruction may leave in cycle `next`.
-    #[inline(always)]
-    const fn computed(register: u8, next: u64) -> Self {
-        Self { register, until: next }
-    }
-
     /// Gives the first cycle in which a jump to `register` may go; 0: it was never kept.
     #[inline(always)]
     const fn lets(self, register: u8) -> u64 {
@@ -130,11 +124,35 @@ impl Core {
         last.max(before).max(self.computed.lets(register))
     }
 
+    /// Notes that the last instruction has computed a register, behind which the next may leave the decode stage in
+    /// cycle `next`.
+    #[inline(always)]
+    pub(super) const fn computes(&mut self, register: u8, next: u64) {
+        self.computed = Late { register, until: next };
+    }
+
     /// Notes that a load or atomic brings a register, behind which the next instruction may leave the decode stage
     /// in cycle `next`: it is written in the cycle behind, and until then no jump goes there.
     #[inline(always)]
-    pub const fn brings(&mut self, register: u8, next: u64) {
+    const fn brings(&mut self, register: u8, next: u64) {
         self.late = [Late { register, until: next + 1 }, self.late[0]];
+    }
+
+    /// Notes what an access that was performed brings, behind which the next instruction may leave the decode stage
+    /// in cycle `next`.
+    #[inline(always)]
+    pub const fn performed(&mut self, access: &Access<u32>, next: u64) {
+        if !matches!(access.kind, MemoryKind::Store) {
+            self.brings(access.rd, next);
+        }
+    }
+
+    /// Notes the same of a micro-operation, if a jump may soon want what it brings.
+    #[inline(always)]
+    pub const fn executed(&mut self, one: &code::MicroOp, next: u64) {
+        if one.flags.is_jumped_to() {
+            self.brings(one.loaded, next);
+        }
     }
 
     /// Notes the register that an access loads, a store none: what needs it directly behind waits for it.

@@ -355,11 +355,16 @@ impl PrefetchBuffer {
         if self.later.is_some() || !self.covers(jump) || cache.has(line, time) {
             return;
         }
-        match cache.request(line, time.max(self.data_at)) {
+        self.ask_ahead(line, time.max(self.data_at), cache);
+        self.ahead = JUMPED_TO | line;
+    }
+
+    /// Asks for a line that nobody waits for yet.
+    fn ask_ahead(&mut self, line: u32, from: u64, cache: &mut impl InstructionPort) {
+        match cache.request(line, from) {
             Answer::Data(at) => self.data_at = at,
             Answer::Later(later) => self.later = Some(later),
         }
-        self.ahead = JUMPED_TO | line;
     }
 
     /// Asks whether the line asked for ahead has come; gives the cycle in which to ask again if not.
@@ -421,10 +426,7 @@ impl PrefetchBuffer {
                     false => Self::asks_ahead_at(arrival, length, end, program),
                 };
                 if let Some(asked) = asked {
-                    match cache.request(next, asked) {
-                        Answer::Data(at) => self.data_at = at,
-                        Answer::Later(later) => self.later = Some(later),
-                    }
+                    self.ask_ahead(next, asked, cache);
                     self.ahead = next;
                 }
                 if self.ahead == next {

@@ -7,7 +7,7 @@ use pinion_isa::{Class, DecodedProgram, Instruction, Outcome};
 
 use super::code::waits_for;
 use super::costs::{Costs, MEMORY};
-use super::{Core, Late, NO_REGISTER};
+use super::{Core, NO_REGISTER};
 pub use crate::port::Stop;
 use crate::port::{Destinations, HeldLines};
 
@@ -115,7 +115,7 @@ pub(super) fn run_ahead_until<const XPULP: bool, P: HeldLines + Destinations, W:
         }
         if matches!(outcome, Outcome::Next) {
             *time += cycles;
-            core.computed = Late::computed(instruction.rd, *time);
+            core.computes(instruction.rd, *time);
             core.waited = false;
             if looped && *time >= limit {
                 return Stop::Shared;
@@ -149,7 +149,7 @@ pub(super) fn run_ahead_until<const XPULP: bool, P: HeldLines + Destinations, W:
             }
             Outcome::Csr => {
                 *time += cycles;
-                core.computed = Late::computed(instruction.rd, *time);
+                core.computes(instruction.rd, *time);
             }
             Outcome::Fence | Outcome::WaitForInterrupt => *time += cycles,
             Outcome::FenceI => *time += cycles, // stores to program memory keep the table true

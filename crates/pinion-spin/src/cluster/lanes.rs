@@ -136,9 +136,7 @@ impl Clusters {
                     banks.rules.serve_first(bank, now, one.flags.is_atomic());
                     let start = Start::behind(one, due.place, costs.response);
                     let (core, mut time, mut stop) = (&mut core.model, now + 1, Stop::Shared);
-                    if one.flags.is_jumped_to() {
-                        core.brings(one.loaded, time);
-                    }
+                    core.executed(one, time);
                     let next = run_to_near(core, port, costs, program, start, &mut time, &mut stop);
                     let Some(next) = next else {
                         lane.calendar.put_back(turns);

@@ -62,9 +62,7 @@ impl OwnL1<'_> {
             core.model.stalls.l1 += grant - now;
             start.waited = true;
         }
-        if one.flags.is_jumped_to() {
-            core.model.brings(one.loaded, grant + 1);
-        }
+        core.model.executed(one, grant + 1);
         Ok(grant + 1)
     }
 
@@ -117,10 +115,8 @@ impl OwnL1<'_> {
         core.model.stalls.l1 += grant - now;
         core.model.waited = grant > now;
         core.model.loaded = NO_REGISTER;
-        if access.kind != MemoryKind::Store {
-            core.model.loaded = access.rd;
-            core.model.brings(access.rd, grant + 1);
-        }
+        core.model.loads(&access);
+        core.model.performed(&access, grant + 1);
         // A store has no register to put it in.
         if XPULP {
             core.model.jumped |= core.model.hart.complete_xpulp(&access, old);

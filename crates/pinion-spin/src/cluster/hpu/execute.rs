@@ -140,9 +140,7 @@ impl Clusters {
             core.model.hart.complete_integer(access, value);
         }
         core.model.stalls.load_use += self.costs.response;
-        if access.kind != MemoryKind::Store {
-            core.model.brings(access.rd, next);
-        }
+        core.model.performed(access, next);
         if let Some(before) = before {
             self.note_access(shared, id, &before, access.address, next);
         }
