@@ -161,6 +161,12 @@ pub trait Placed {
 /// Most contexts of a hart that a block tells apart.
 const MOST_CONTEXTS: u64 = 16;
 
+/// Bits of what a frame's headers say, as packetization, packet generator and egress carry it.
+const FIELDS_BITS: u32 = 144;
+
+/// What a frame's headers say, by words of 32 bits, the lowest first.
+pub type Fields = [u32; FIELDS_BITS.div_ceil(32) as usize];
+
 /// What happens to messages: in which cycle, and to which.
 type Due = VecDeque<(Cycle, u16)>;
 

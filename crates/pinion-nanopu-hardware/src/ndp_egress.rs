@@ -9,7 +9,7 @@ use pinion_nanopu_machine::transport::TransportKind;
 use pinion_sim::block::{Block, Needs, Port};
 
 use crate::packetization::Offer;
-use crate::{Cycle, Placed, Seat, take_first_due, words_of};
+use crate::{Cycle, FIELDS_BITS, Fields, Placed, Seat, take_first_due, words_of};
 
 const OWN_MAC: usize = 0;
 const NEXT_MAC: usize = 1;
@@ -38,11 +38,6 @@ const WORD_BYTES: usize = 64;
 const FLIT_BYTES: usize = 8;
 /// Bytes of headers.
 const HEADER_BYTES: usize = 64;
-/// Bits of what a frame's headers say.
-const DATA_BITS: u32 = 144;
-
-/// What a frame's headers say, by words of 32 bits, the lowest first.
-pub type Fields = [u32; DATA_BITS.div_ceil(32) as usize];
 
 /// Says what a block needs.
 pub fn needs(machine: &Machine) -> Result<Needs, String> {
@@ -74,12 +69,12 @@ pub fn needs(machine: &Machine) -> Result<Needs, String> {
         Port::input("control_ack", 1),
         Port::input("control_nack", 1),
         Port::input("control_pull", 1),
-        Port::input("control_data", DATA_BITS),
+        Port::input("control_data", FIELDS_BITS),
         Port::input("packet_valid", 1),
         Port::input("packet_first", 1),
         Port::input("packet_last", 1),
         Port::input("packet_word", 8 * WORD_BYTES as u32),
-        Port::input("packet_data", DATA_BITS),
+        Port::input("packet_data", FIELDS_BITS),
         Port::input("packet_bytes", 16),
         Port::input("out_ready", 1),
         Port::output("control_ready", 1),
@@ -214,9 +209,7 @@ impl EgressSeat {
         {
             seat.block.put(port, flag.into());
         }
-        for (place, word) in control.fields.into_iter().enumerate() {
-            seat.block.put_word(CONTROL_DATA, place, word);
-        }
+        seat.block.put_words(CONTROL_DATA, &control.fields);
         let takes = control.at <= seat.cycle;
         seat.block.expect(CONTROL_READY, takes.into());
         takes
@@ -232,13 +225,9 @@ impl EgressSeat {
         block.put(PACKET_FIRST, (packet.gone == 0).into());
         block.put(PACKET_LAST, (packet.words.len() == 1).into());
         block.put(PACKET_BYTES, packet.offer.payload.len() as u64);
-        for (place, word) in packet.offer.data.into_iter().enumerate() {
-            block.put_word(PACKET_DATA, place, word);
-        }
+        block.put_words(PACKET_DATA, &packet.offer.data);
         let bytes = packet.offer.payload.chunks(WORD_BYTES).nth(packet.gone).unwrap_or(&[]);
-        for (place, word) in words_of(bytes).into_iter().enumerate() {
-            block.put_word(PACKET_WORD, place, word);
-        }
+        block.put_words(PACKET_WORD, &words_of(bytes));
         let takes = packet.words.front().is_some_and(|at| *at <= seat.cycle);
         block.expect(PACKET_READY, takes.into());
         takes

@@ -9,7 +9,8 @@ use pinion_nanopu_machine::transport::TransportKind;
 use pinion_net::frame::lnic::Header;
 use pinion_sim::block::{Block, Needs, Port, bits_for};
 
-use crate::{Cycle, Placed, Seat, take_first_due, words_of};
+use crate::reassembly::{DUPLICATE, NO_ROOM, TAKEN};
+use crate::{Cycle, FIELDS_BITS, Fields, Placed, Seat, take_first_due, words_of};
 
 const IN_VALID: usize = 0;
 const IN_DATA: usize = 1;
@@ -49,11 +50,6 @@ const FLIT_BYTES: usize = 8;
 const WORD_BYTES: u64 = 64;
 /// Bits of the sender's address and of its number that tell messages apart.
 const KEY_PART_BITS: u32 = 16;
-const DATA_BITS: u32 = 144;
-/// What reassembly says of a packet that it takes, of one that came before, and of one without room.
-const TAKEN: u64 = 0;
-const DUPLICATE: u64 = 1;
-const NO_ROOM: u64 = 2;
 /// Cycles from the decision to what packetization is told.
 const NOTICE_CYCLES: u64 = 2;
 
@@ -110,7 +106,7 @@ pub fn needs(machine: &Machine) -> Result<Needs, String> {
         Port::output("control_valid", 1),
         Port::output("control_ack", 1),
         Port::output("control_nack", 1),
-        Port::output("control_data", DATA_BITS),
+        Port::output("control_data", FIELDS_BITS),
         Port::output("delivered_valid", 1),
         Port::output("credit_valid", 1),
         Port::output("credit_nack", 1),
@@ -388,10 +384,7 @@ impl IngressSeat {
         let Some(control) = control else { return };
         block.expect(CONTROL_ACK, control.acknowledges.into());
         block.expect(CONTROL_NACK, (!control.acknowledges).into());
-        let fields = fields(&control.named, control.credit);
-        for (place, word) in fields.into_iter().enumerate() {
-            block.expect_word(CONTROL_DATA, place, word);
-        }
+        block.expect_words(CONTROL_DATA, &fields(&control.named, control.credit));
     }
 
     /// Wants packetization to be told what the model tells it.
@@ -424,9 +417,7 @@ impl IngressSeat {
         block.expect(WRITTEN_VALID, write.as_ref().is_some_and(|write| write.is_last).into());
         let Some(write) = write else { return };
         block.expect(WRITE_WORD, write.place);
-        for (place, word) in write.words.into_iter().enumerate() {
-            block.expect_word(WRITE_DATA, place, word);
-        }
+        block.expect_words(WRITE_DATA, &write.words);
         if write.is_last {
             block.expect(WRITTEN_ID, write.id.into());
         }
@@ -434,7 +425,7 @@ impl IngressSeat {
 }
 
 /// Gives what headers say as packetization, packet generator and egress carry it: words of 32 bits, the lowest first.
-pub fn fields(named: &Named, credit: u16) -> [u32; DATA_BITS.div_ceil(32) as usize] {
+pub fn fields(named: &Named, credit: u16) -> Fields {
     let (ip, context) = named.source;
     let low = u128::from(named.buffer.1)
         | u128::from(named.buffer.0) << 8

@@ -7,7 +7,7 @@ use pinion_nanopu_machine::node::Machine;
 use pinion_nanopu_machine::transport::TransportKind;
 use pinion_sim::block::{Block, Needs, PATIENCE_CYCLES, Port, bits_for, power_of_two};
 
-use crate::{Cycle, Due, Placed, Seat, take_first_due, two_classes};
+use crate::{Cycle, Due, FIELDS_BITS, Fields, Placed, Seat, take_first_due, two_classes};
 
 const WORD_VALID: usize = 0;
 const WORD_BEGINS: usize = 1;
@@ -41,9 +41,7 @@ const FREED_ID: usize = 28;
 
 /// Bytes of a word of a buffer.
 const WORD_BYTES: u16 = 64;
-/// Bits of what a packet's headers say.
-const DATA_BITS: u32 = 144;
-/// Where the message's id and the packet's number lie in them.
+/// Where the message's id and the packet's number lie in what a packet's headers say.
 const ID_BIT: u32 = 24;
 const NUMBER_BIT: u32 = 56;
 /// Most messages: each has its state in registers.
@@ -101,7 +99,7 @@ pub fn needs(machine: &Machine) -> Result<Needs, String> {
         Port::output("packet_first", 1),
         Port::output("packet_last", 1),
         Port::output("packet_word", 8 * u32::from(WORD_BYTES)),
-        Port::output("packet_data", DATA_BITS),
+        Port::output("packet_data", FIELDS_BITS),
         Port::output("packet_bytes", 16),
         Port::output("begins_valid", 1),
         Port::output("begins_id", id),
@@ -164,7 +162,7 @@ pub struct Offer {
     /// The packet's number in it.
     pub number: u8,
     /// What its headers say, by words of 32 bits, the lowest first.
-    pub data: [u32; DATA_BITS.div_ceil(32) as usize],
+    pub data: Fields,
     /// Its payload.
     pub payload: Vec<u8>,
 }
@@ -368,8 +366,8 @@ impl PacketizationSeat {
         block.expect(PACKET_LAST, (self.gone + 1 == words).into());
         block.expect(PACKET_BYTES, offer.payload.len() as u64);
         // In the model's place it may have buffers of its own.
-        for (at, word) in offer.data.iter().enumerate().filter(|_| compares) {
-            block.expect_word(PACKET_DATA, at, *word);
+        if compares {
+            block.expect_words(PACKET_DATA, &offer.data);
         }
         // What lies behind a packet's end is nobody's.
         let bytes = offer.payload.chunks(word_bytes).nth(self.gone).unwrap_or(&[]);

@@ -32,10 +32,10 @@ const WORD_BYTES: u32 = 64;
 /// Most messages: keys are compared all at once.
 const MOST_MESSAGES: u64 = 256;
 
-/// What the block says of a packet.
-const TAKEN: u64 = 0;
-const DUPLICATE: u64 = 1;
-const NO_ROOM: u64 = 2;
+/// What the block says of a packet that it takes, of one that came before, and of one without room.
+pub const TAKEN: u64 = 0;
+pub const DUPLICATE: u64 = 1;
+pub const NO_ROOM: u64 = 2;
 
 /// Says what a block needs.
 pub fn needs(machine: &Machine) -> Result<Needs, String> {

@@ -69,6 +69,13 @@ pub trait Block: Debug + Send + Sync {
     /// Gives 32 bits of an input of any size their value, the lowest being word 0.
     fn put_word(&mut self, port: usize, word: usize, value: u32);
 
+    /// Gives an input of any size the values of its words of 32 bits, the lowest first.
+    fn put_words(&mut self, port: usize, words: &[u32]) {
+        for (word, value) in words.iter().enumerate() {
+            self.put_word(port, word, *value);
+        }
+    }
+
     /// Gives the value of an output in this cycle, as the inputs are now.
     fn get(&mut self, port: usize) -> u64;
 
@@ -77,6 +84,13 @@ pub trait Block: Debug + Send + Sync {
 
     /// Wants 32 bits of an output of any size to have a value when this cycle ends, the lowest being word 0.
     fn expect_word(&mut self, port: usize, word: usize, value: u32);
+
+    /// Wants words of 32 bits of an output to have values when this cycle ends, the lowest first.
+    fn expect_words(&mut self, port: usize, words: &[u32]) {
+        for (word, value) in words.iter().enumerate() {
+            self.expect_word(port, word, *value);
+        }
+    }
 
     /// Ends the cycle: compares what was expected, and lets the clock tick.
     ///

@@ -219,13 +219,11 @@ impl DriverSeat {
     }
 
     /// Gives it a task, with its registers.
-    pub fn give(&mut self, packet: u32, registers: &[u32]) {
+    pub fn give(&mut self, packet: u32, registers: &[u32; TASK_REGISTERS]) {
         self.packet = Some(packet);
         self.block.put(TASK_VALID, 1);
         self.block.put(TASK_DATA, u64::from(packet));
-        for (word, &value) in registers.iter().take(TASK_REGISTERS).enumerate() {
-            self.block.put_word(TASK_WORDS, word, value);
-        }
+        self.block.put_words(TASK_WORDS, registers);
     }
 
     /// Says how long the handler that was taken may run; 0: as long as it likes.
@@ -257,9 +255,7 @@ impl DriverSeat {
         self.block.put(COMMAND_READY, 1);
         self.block.expect(COMMAND_ID, u64::from(id));
         self.block.expect(COMMAND_INFO, u64::from(info & 7));
-        for (word, &value) in words.iter().enumerate() {
-            self.block.expect_word(COMMAND_WORDS, word, value);
-        }
+        self.block.expect_words(COMMAND_WORDS, words);
     }
 
     /// Tells it that a command is done, unless it has heard of another in this cycle: there is one port.

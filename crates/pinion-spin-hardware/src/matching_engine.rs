@@ -334,8 +334,6 @@ impl Head {
     fn put(&self, block: &mut dyn Block) {
         block.put(PACKET_VALID, 1);
         block.put(PACKET_BYTES, self.bytes.into());
-        for (at, word) in self.words.iter().enumerate() {
-            block.put_word(PACKET_HEAD, at, *word);
-        }
+        block.put_words(PACKET_HEAD, &self.words);
     }
 }
