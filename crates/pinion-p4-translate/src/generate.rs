@@ -292,10 +292,6 @@ impl<'a> Generator<'a> {
 
     /// Makes code of a jump that depends on something; tells whether the next operation follows.
     fn jump_if(&mut self, at: usize, op: Op) -> bool {
-        let is = |this: &mut Self, condition, one, other| {
-            let (one, other) = (this.read(one), this.read(other));
-            this.builder.ins().icmp(condition, one, other)
-        };
         // What is looked at, and whether it leads elsewhere if it is set, or if it is not.
         let (value, if_set, to) = match op {
             Op::JumpIfZero { condition, to } => (self.read(condition), false, to),
@@ -306,15 +302,15 @@ impl<'a> Generator<'a> {
             Op::JumpIfAny { value, mask, to } => {
                 (self.both(value, mask, |ins, a, b| ins.band(a, b)), true, to)
             }
-            Op::JumpIfEqual { one, other, to } => (is(self, IntCC::Equal, one, other), true, to),
+            Op::JumpIfEqual { one, other, to } => (self.is(IntCC::Equal, one, other), true, to),
             Op::JumpUnlessEqual { one, other, to } => {
-                (is(self, IntCC::Equal, one, other), false, to)
+                (self.is(IntCC::Equal, one, other), false, to)
             }
             Op::JumpIfLess { one, other, to } => {
-                (is(self, IntCC::UnsignedLessThan, one, other), true, to)
+                (self.is(IntCC::UnsignedLessThan, one, other), true, to)
             }
             Op::JumpIfLessEqual { one, other, to } => {
-                (is(self, IntCC::UnsignedLessThanOrEqual, one, other), true, to)
+                (self.is(IntCC::UnsignedLessThanOrEqual, one, other), true, to)
             }
             Op::JumpIfFrameClear { at: from, mask, to } => {
                 let bytes = self.load_number(I64, from.into());
@@ -454,10 +450,13 @@ impl<'a> Generator<'a> {
     }
 
     fn compare(&mut self, to: Register, condition: IntCC, one: Register, other: Register) {
-        let (one, other) = (self.read(one), self.read(other));
-        let is = self.builder.ins().icmp(condition, one, other);
+        let is = self.is(condition, one, other);
         let is = self.builder.ins().uextend(I64, is);
         self.write(to, is);
+    }
+
+    fn is(&mut self, condition: IntCC, one: Register, other: Register) -> Value {
+        self.both(one, other, |ins, a, b| ins.icmp(condition, a, b))
     }
 
     /// Shifts by a number of bits; 64 and more leave nothing.

@@ -104,32 +104,12 @@ pub fn is_last(control: &Control<'_>, at: usize) -> bool {
 pub fn targets(control: &Control<'_>, op: Op) -> Vec<usize> {
     let mut all: Vec<usize> = match op {
         Op::Switch { table, .. } => control.switch(table).iter().map(|to| (*to).into()).collect(),
-        op => target(op).into_iter().map(usize::from).collect(),
+        op => op.target().into_iter().map(usize::from).collect(),
     };
     all.iter_mut().for_each(|to| *to = (*to).min(control.ops.len()));
     all.sort_unstable();
     all.dedup();
     all
-}
-
-/// Gives where an operation may jump to, if there is one place.
-fn target(op: Op) -> Option<u16> {
-    match op {
-        Op::Jump { to }
-        | Op::JumpIfZero { to, .. }
-        | Op::JumpIfSet { to, .. }
-        | Op::JumpIfClear { to, .. }
-        | Op::JumpIfAny { to, .. }
-        | Op::JumpIfEqual { to, .. }
-        | Op::JumpUnlessEqual { to, .. }
-        | Op::JumpIfLess { to, .. }
-        | Op::JumpIfLessEqual { to, .. }
-        | Op::JumpIfFrameClear { to, .. }
-        | Op::JumpIfByteClear { to, .. }
-        | Op::JumpIfByteAny { to, .. }
-        | Op::JumpUnlessFrame { to, .. } => Some(to),
-        _ => None,
-    }
 }
 
 /// Lists the registers that an operation reads.

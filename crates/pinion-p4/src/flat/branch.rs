@@ -62,22 +62,8 @@ impl Exits {
 /// Lets a jump lead to the end of these operations.
 pub(super) fn land(ops: &mut [Op], jump: usize) {
     let here = ops.len().min(usize::from(u16::MAX)) as u16;
-    match &mut ops[jump] {
-        Op::Jump { to }
-        | Op::JumpIfZero { to, .. }
-        | Op::JumpIfSet { to, .. }
-        | Op::JumpIfClear { to, .. }
-        | Op::JumpIfAny { to, .. }
-        | Op::JumpIfFrameClear { to, .. }
-        | Op::JumpIfByteClear { to, .. }
-        | Op::JumpIfByteAny { to, .. }
-        | Op::JumpIfEqual { to, .. }
-        | Op::JumpUnlessEqual { to, .. }
-        | Op::JumpIfLess { to, .. }
-        | Op::JumpIfLessEqual { to, .. }
-        | Op::JumpUnlessFrame { to, .. } => *to = here,
-        _ => unreachable!("only jumps are kept to be landed"),
-    }
+    let to = ops[jump].target_mut().expect("only jumps are kept to be landed");
+    *to = here;
 }
 
 impl<'p> Compiler<'p> {

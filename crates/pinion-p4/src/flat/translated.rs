@@ -198,6 +198,31 @@ impl Flat {
 }
 
 impl Op {
+    /// Gives where it may jump to, if that is one place.
+    pub fn target(mut self) -> Option<u16> {
+        self.target_mut().copied()
+    }
+
+    /// Gives the same to be changed.
+    pub(super) fn target_mut(&mut self) -> Option<&mut u16> {
+        match self {
+            Self::Jump { to }
+            | Self::JumpIfZero { to, .. }
+            | Self::JumpIfSet { to, .. }
+            | Self::JumpIfClear { to, .. }
+            | Self::JumpIfAny { to, .. }
+            | Self::JumpIfFrameClear { to, .. }
+            | Self::JumpIfByteClear { to, .. }
+            | Self::JumpIfByteAny { to, .. }
+            | Self::JumpIfEqual { to, .. }
+            | Self::JumpUnlessEqual { to, .. }
+            | Self::JumpIfLess { to, .. }
+            | Self::JumpIfLessEqual { to, .. }
+            | Self::JumpUnlessFrame { to, .. } => Some(to),
+            _ => None,
+        }
+    }
+
     /// Gives the register that it writes, if it is one alone.
     pub fn written(&self) -> Option<Register> {
         match *self {
