@@ -107,16 +107,18 @@ fn open_partials() -> MutexGuard<'static, BTreeSet<PathBuf>> {
 
 /// Removes every file that is not complete, for a process that ends at once.
 pub fn remove_partials() {
-    for path in open_partials().iter() {
-        // Nobody is left to tell.
-        let _ = fs::remove_file(path);
-    }
+    remove(&open_partials());
 }
 
 /// Removes them for a process that cannot go on: without asking for memory, or waiting for another thread.
 pub fn try_remove_partials() {
-    let Ok(open) = OPEN_PARTIALS.try_lock() else { return };
-    for path in open.iter() {
+    if let Ok(open) = OPEN_PARTIALS.try_lock() {
+        remove(&open);
+    }
+}
+
+fn remove(paths: &BTreeSet<PathBuf>) {
+    for path in paths {
         // Nobody is left to tell.
         let _ = fs::remove_file(path);
     }

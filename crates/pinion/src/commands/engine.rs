@@ -105,22 +105,19 @@ pub fn refuse_needless_core(args: &AppArgs, set: &[String]) -> Result<()> {
         return Ok(());
     }
     let options = Options { overrides: set.to_vec(), ..super::build::options(args) };
-    match cluster::locate(&args.app) {
-        Some(file) if cluster::is_translated(&file, &options)? => Ok(()),
-        Some(_) => refuse_core(args, "no node of this cluster has either"),
+    let (is_needed, why) = match cluster::locate(&args.app) {
+        Some(file) => {
+            (cluster::is_translated(&file, &options)?, "no node of this cluster has either")
+        }
         None => {
             let manifest = pinion::manifest::load(&args.app)?;
-            match manifest.nanoservice().is_none()
-                || nanoservice::has_programs(&manifest, &options)?
-            {
-                true => Ok(()),
-                false => refuse_core(
-                    args,
-                    "a nanoservice's harts are executed in one way alone, and its transport is built in",
-                ),
-            }
+            let is_needed =
+                manifest.nanoservice().is_none() || nanoservice::has_programs(&manifest, &options)?;
+            let why = "a nanoservice's harts are executed in one way alone, and its transport is built in";
+            (is_needed, why)
         }
-    }
+    };
+    if is_needed { Ok(()) } else { refuse_core(args, why) }
 }
 
 /// Says why what looks at every instruction refuses `--engine-core`.
