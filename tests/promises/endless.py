@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from support import Broken, application, cluster, service
+from support import Broken, application, cluster, contents, service
 
 GENERATE = ["--quiet", "--generate", "udp,size=256,count=40"]
 # What a command may take while it says no.
@@ -74,10 +74,6 @@ def refused(pinion, folder, command):
         raise Broken(f"pinion {' '.join(command)} did not end in {LONGEST_SECONDS} s") from None
     if done.returncode != 2 or "panicked" in done.stderr or not done.stderr.strip():
         raise Broken(f"pinion {' '.join(command)}: exit status {done.returncode}, {done.stderr[-300:]!r}")
-
-
-def contents(folder):
-    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def prepared(pinion, folder):

@@ -9,6 +9,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from interrupted import defaults
 from starved import COMMANDS, clear, prepared
 from support import Broken
 
@@ -17,11 +18,6 @@ LONGEST_SECONDS = 60
 SEED = int(os.environ.get("PINION_TEST_SEED", "1"))
 MOMENTS = 2
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE]
-
-
-def defaults():
-    for each in SIGNALS:
-        signal.signal(each, signal.SIG_DFL)
 
 
 def disturb(pinion, folder, command, draw, longest_s):

@@ -10,8 +10,9 @@ import threading
 import time
 from pathlib import Path
 
-from support import Broken
 from endless import prepared
+from interrupted import defaults
+from support import Broken
 
 INTERRUPTED = 130
 # On the wall, of a computer that has other things to do.
@@ -57,7 +58,7 @@ def start(pinion, folder, command):
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        preexec_fn=lambda: signal.signal(signal.SIGTERM, signal.SIG_DFL),
+        preexec_fn=defaults,
     )
 
 

@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from support import Broken, application, cluster, service
+from support import Broken, application, cluster, contents, service
 
 MIB = 1 << 20
 LONGEST_SECONDS = 60
@@ -38,12 +38,6 @@ FILES = [4, 5, 8]
 NOT_LOADED = 127
 THREADS = [1, 2, 3]
 CLOSED = ["<&-", ">&-", "2>&-", "<&- >&-", "<&- >&- 2>&-"]
-
-
-def contents(folder):
-    """What a command has made."""
-    made = [path for path in folder.rglob("*") if path.is_file()]
-    return {str(path.relative_to(folder)): path.read_bytes() for path in made}
 
 
 def do(folder, command, statuses, limit=None):

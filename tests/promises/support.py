@@ -40,3 +40,9 @@ def service(folder):
     (folder / "app.toml").write_text(
         '[app]\nname = "service"\nelf = "service.elf"\n\n[nanoservice]\nharts = 1\n'
     )
+
+
+def contents(folder):
+    """The bytes of all files in a folder, by their paths in it."""
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
