@@ -36,13 +36,10 @@ impl Partial {
     /// When it cannot be created.
     pub fn create(target: &Path) -> Result<(OutputFile, Self), OutputError> {
         let target = fs::canonicalize(target).unwrap_or_else(|_| target.to_path_buf());
-        match open(&target) {
-            Ok((file, temporary)) => {
-                open_partials().extend(temporary.clone());
-                Ok((file, Self { temporary, target }))
-            }
-            Err(source) => Err(OutputError { path: target, source }),
-        }
+        let opened = open(&target);
+        let (file, temporary) =
+            opened.map_err(|source| OutputError { path: target.clone(), source })?;
+        Ok((file, Self { temporary, target }))
     }
 
     /// Gives the file's final name.
@@ -89,9 +86,15 @@ fn open(target: &Path) -> io::Result<(OutputFile, Option<PathBuf>)> {
     let process = std::process::id();
     for attempt in 0..NAMES {
         let temporary = target.with_file_name(format!(".{name}.{process}-{attempt}.partial"));
+        // Whoever removes what is not complete must not come between a file's making and its name in the list.
+        let mut partials = open_partials();
         match OutputFile::open(&temporary, OpenOptions::new().write(true).create_new(true)) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            opened => return opened.map(|file| (file, Some(temporary))),
+            Err(error) => return Err(error),
+            Ok(file) => {
+                partials.insert(temporary.clone());
+                return Ok((file, Some(temporary)));
+            }
         }
     }
     Err(io::ErrorKind::AlreadyExists.into())
@@ -105,9 +108,11 @@ fn open_partials() -> MutexGuard<'static, BTreeSet<PathBuf>> {
     OPEN_PARTIALS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Removes every file that is not complete, for a process that ends at once.
+/// Removes every file that is not complete, for a process that ends at once: nobody makes another one from here on.
 pub fn remove_partials() {
-    remove(&open_partials());
+    let partials = open_partials();
+    remove(&partials);
+    std::mem::forget(partials);
 }
 
 /// Removes them for a process that cannot go on: without asking for memory, or waiting for another thread.
