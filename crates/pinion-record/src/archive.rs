@@ -33,6 +33,8 @@ struct Unfinished {
     folder: PathBuf,
     /// Names of what is in it, in order.
     names: Vec<String>,
+    /// What files add up to that are written at once; those that grow say it themselves.
+    sums: Checksums,
     is_done: bool,
 }
 
@@ -72,7 +74,8 @@ impl Writer {
             )),
             _ => Error::file("create", &folder, error),
         })?;
-        let unfinished = Unfinished { folder, names: Vec::new(), is_done: false };
+        let (names, sums) = (Vec::new(), Checksums::default());
+        let unfinished = Unfinished { folder, names, sums, is_done: false };
         Ok(Self { place: Place::Folder(unfinished), target: target.to_owned() })
     }
 
@@ -103,7 +106,8 @@ impl Writer {
             }
             Place::Folder(unfinished) => {
                 let place = unfinished.place(name).and_then(|path| OutputFile::create(&path));
-                place.and_then(|mut to| to.write_all(bytes))
+                let written = place.and_then(|mut to| to.write_all(bytes));
+                written.and_then(|()| unfinished.note(name, Sum::of(bytes)))
             }
         };
         added.map_err(|error| self.failed(error))
@@ -127,11 +131,13 @@ impl Writer {
                 sums.note(name, sum);
                 added
             }
-            Place::Folder(unfinished) => unfinished
-                .place(name)
-                .and_then(|path| OutputFile::create(&path))
-                .and_then(|mut to| std::io::copy(&mut file, &mut to))
-                .map(drop),
+            Place::Folder(unfinished) => {
+                let mut sum = Sum::default();
+                let place = unfinished.place(name).and_then(|path| OutputFile::create(&path));
+                place
+                    .and_then(|to| std::io::copy(&mut file, &mut Summed(to, &mut sum)))
+                    .and_then(|_| unfinished.note(name, sum))
+            }
         };
         added.map_err(|error| self.failed(error))
     }
@@ -176,6 +182,13 @@ impl Unfinished {
         self.names.push(name.to_owned());
         Ok(path)
     }
+
+    /// Keeps what a file has added up to.
+    fn note(&mut self, name: &str, sum: Sum) -> std::io::Result<()> {
+        self.sums.note(name, sum);
+        let to = OutputFile::create(&self.folder.join(checksums::FILE_NAME));
+        to.and_then(|mut to| to.write_all(self.sums.text().as_bytes()))
+    }
 }
 
 /// Gives the folder of a recording whose run goes on.
@@ -185,29 +198,52 @@ pub fn unfinished(target: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// Copies a folder's plain files into another, in the same folders below it.
+/// Copies a folder's plain files into another, in the same folders below it; gives what those add up to that do not grow.
 ///
 /// # Errors
 /// When one cannot be read or written, or there is something else.
-pub fn copy(from: &Path, to: &Path) -> Result<()> {
+pub fn copy(from: &Path, to: &Path) -> Result<Checksums> {
+    let mut sums = Checksums::default();
+    // What says which slices are over comes first: of what is recorded now, the others have more by then.
+    if from.join(tape::STEPS).is_file() {
+        copy_file(&from.join(tape::STEPS), &to.join(tape::STEPS))?;
+    }
+    copy_folder(from, to, "", &mut sums)?;
+    Ok(sums)
+}
+
+fn copy_folder(from: &Path, to: &Path, above: &str, sums: &mut Checksums) -> Result<()> {
     fs::create_dir_all(to).map_err(|error| Error::file("create", to, error))?;
     let unread = |error| Error::file("read", from, error);
     for entry in fs::read_dir(from).map_err(unread)? {
         let entry = entry.map_err(unread)?;
         let (path, target) = (entry.path(), to.join(entry.file_name()));
+        let name = format!("{above}{}", entry.file_name().to_string_lossy());
         let kind = entry.file_type().map_err(unread)?;
         if kind.is_dir() {
-            copy(&path, &target)?;
-        } else if kind.is_file() {
-            fs::copy(&path, &target).map_err(|error| Error::file("read", &path, error))?;
-        } else {
+            copy_folder(&path, &target, &format!("{name}/"), sums)?;
+        } else if !kind.is_file() {
             return Err(Error::Usage(format!(
                 "{} is no plain file: pinion did not record it",
                 path.display()
             )));
+        } else if name != tape::STEPS {
+            let sum = copy_file(&path, &target)?;
+            if !tape::NAMES.contains(&name.as_str()) {
+                sums.note(&name, sum);
+            }
         }
     }
     Ok(())
+}
+
+fn copy_file(path: &Path, target: &Path) -> Result<Sum> {
+    let mut sum = Sum::default();
+    let mut from = File::open(path).map_err(|error| Error::file("read", path, error))?;
+    let to = File::create(target).map_err(|error| Error::file("create", target, error))?;
+    let copied = std::io::copy(&mut from, &mut Summed(to, &mut sum));
+    copied.map_err(|error| Error::file("read", path, error))?;
+    Ok(sum)
 }
 
 /// Describes a file of so many bytes.

@@ -56,17 +56,26 @@ impl Recording {
         })?;
         let is_unfinished = path.is_dir();
         let sums = match is_unfinished {
-            false => Some(archive::unpack(path, folder.path())?),
-            true => archive::copy(path, folder.path()).map(|()| None)?,
+            false => archive::unpack(path, folder.path())?,
+            true => archive::copy(path, folder.path())?,
         };
         let text = text_of(&folder.path().join(head::FILE_NAME))?;
         let head = read_head(path, &text)?;
-        if let Some(sums) = sums {
-            let text = fs::read_to_string(folder.path().join(checksums::FILE_NAME));
-            let text = text.map_err(|error| format!("its {}: {error}", checksums::FILE_NAME));
-            let damaged = |why| format!("the recording {} is damaged: {why}", path.display());
-            text.and_then(|text| sums.check(&text)).map_err(|why| Error::Usage(damaged(why)))?;
+        let slices = match is_unfinished {
+            true if !folder.path().join(tape::STEPS).is_file() => Some(0),
+            true => Some(tape::verify(folder.path())?),
+            false => None,
+        };
+        if slices == Some(0) {
+            return Err(Error::Usage(format!(
+                "the recording {} was cut off before anything had run",
+                path.display()
+            )));
         }
+        let text = fs::read_to_string(folder.path().join(checksums::FILE_NAME));
+        let text = text.map_err(|error| format!("its {}: {error}", checksums::FILE_NAME));
+        let damaged = |why| format!("the recording {} is damaged: {why}", path.display());
+        text.and_then(|text| sums.check(&text)).map_err(|why| Error::Usage(damaged(why)))?;
         // Anybody may have made it: it names nothing of this computer's.
         let is_plain = |name: &String| {
             let mut parts = Path::new(name).components();
@@ -77,13 +86,6 @@ impl Recording {
                 "the recording {} is damaged: {}: {option} names {name}, which is no file of its own",
                 path.display(),
                 head::FILE_NAME
-            )));
-        }
-        let slices = is_unfinished.then(|| tape::trim(folder.path())).transpose()?;
-        if slices == Some(0) {
-            return Err(Error::Usage(format!(
-                "the recording {} was cut off before anything had run",
-                path.display()
             )));
         }
         let recording = Self { head, folder, path: path.to_owned(), slices };
