@@ -1,5 +1,6 @@
 // What the outbound engine promises, of any send and any of its bytes: it leaves in its place, with what memory had there;
-// packets leave in the order of sends, once each, with all their bytes and no others; a send is done once, in order, and not
+// packets leave in the order of sends, once each, with all their bytes and no others; lines are read that have bytes of a
+// send, no others, once each; a send is done once, in order, and not
 // before its bytes are read; what is offered to the wire stays until it is taken.
 module outbound_proof #(
     parameter integer BYTES = 2,
@@ -62,6 +63,11 @@ module outbound_proof #(
     reg [BYTES_BITS-1:0] own_bytes = 0;
     reg [TAG_BITS-1:0]   own_tag = 0;
     reg [2:0]            beat = 0;
+    // Lines of sends that were taken, and of those, lines that were read.
+    reg [4:0]            owed = 0;
+    wire                 any_read = (l1_valid && l1_ready) || (l2_valid & l2_ready) != 0;
+    wire [4:0]           command_end = {1'b0, command_place} + command_bytes + 1;
+    wire [4:0]           command_lines = command_end[4:1] - command_place[3:1];
     reg                  stalled = 0, stalled_last = 0;
     reg [8*BYTES-1:0]    stalled_data = 0;
     wire                 is_own = marked && ahead == 0;
@@ -82,6 +88,8 @@ module outbound_proof #(
             undone <= undone + takes - is_done;
             if (m_axis_tvalid) once: assert (inside_count != 0);
             if (done_valid) done_once: assert (undone != 0);
+            owed <= owed + (takes ? command_lines : 0) - any_read;
+            if (any_read) of_a_send: assert (owed != 0 || takes);
             if (leaves) beat <= m_axis_tlast ? 0 : beat + 1;
             if (takes && mark && !marked && !waits_done && command_where == where && place >= command_place
                 && place < {1'b0, command_place} + command_bytes) begin

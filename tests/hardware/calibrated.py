@@ -21,7 +21,7 @@ from nic import HANDLER_FAILED, QUEUES  # noqa: E402
 import rows  # noqa: E402
 from tools import need  # noqa: E402
 
-UNITS = "mpq_engine,dispatcher,cluster_scheduler,command_unit,hpu_driver"
+UNITS = "mpq_engine,dispatcher,cluster_scheduler,command_unit,hpu_driver,outbound"
 CLUSTERS = 4
 # The published hardware, whose programs these are: its protection, and nothing that the model adds.
 SETTINGS = (
@@ -30,6 +30,8 @@ SETTINGS = (
     "protection.check_commands=false",
     "protection.watchdog=false",
     "pcie.iommu=false",
+    "pcie.latency_ps=0",
+    "pcie.rate_mbit_s=0",
 )
 SAME = "ran as hardware beside the model, the same in every cycle"
 

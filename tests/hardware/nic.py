@@ -76,9 +76,9 @@ APPS = {
     "empty": ("traffic.pcap", 1),
     "filter": ("traffic.pcap", 1),
     "histogram": ("traffic.pcap", 2),
-    "kvstore": ("traffic.pcap", 12),
+    "kvstore": ("traffic.pcap", 11),
     "aggregate": ("traffic.pcap", 46),
-    "reduce": ("traffic.pcap", 7),
+    "reduce": ("traffic.pcap", 10),
 }
 
 

@@ -167,6 +167,11 @@ pub trait HeldLines {
 
     /// Counts the changes of what is there: while it stays the same, so does what was there.
     fn changes(&self) -> u64;
+
+    /// Says whether nobody waits for a line; `false` where that is not known.
+    fn rests(&self) -> bool {
+        false
+    }
 }
 
 /// Gives [`HeldLines::around`] by asking for one line after the other.

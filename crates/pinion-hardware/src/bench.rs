@@ -10,6 +10,7 @@ use pinion_sim::block::{Block, Port};
 use crate::HardwareError;
 use crate::library::{Found, Library};
 use crate::loaded::{Loaded, position};
+use crate::stuck::Turns;
 use crate::waves::{self, Row};
 
 /// Cycles that a waveform shows.
@@ -21,6 +22,7 @@ pub struct Bench {
     title: String,
     file: PathBuf,
     block: Loaded,
+    turns: Turns,
     ports: Vec<Found>,
     /// By the adapter's port: the library's.
     places: Vec<usize>,
@@ -78,10 +80,12 @@ impl Bench {
         };
         let streams = wanted.iter().filter_map(stream).collect();
         let waves = folder.join(format!("{}.vcd", title.replace(' ', "-")));
+        let turns = Turns::new(&title);
         let mut bench = Self {
             title,
             file,
             block,
+            turns,
             ports,
             places,
             clock,
@@ -115,7 +119,7 @@ impl Bench {
             return;
         }
         self.is_settled = true;
-        self.stopped = self.block.eval().err();
+        self.stopped = self.turns.count(|| self.block.eval()).err();
     }
 
     fn value(&self, port: usize) -> String {

@@ -13,6 +13,7 @@
 //! | [`loaded`] | loads it; all that is unsafe |
 //! | [`bench`](mod@bench) | a block, cycle by cycle: what was expected, what came, the waves |
 //! | [`ports`] | writes what the model says of a unit's ports, for a test bench |
+//! | [`stuck`] | finds a block that does not end a cycle |
 //! | [`skeleton`] | a block of one's own to begin with |
 
 pub mod bench;
@@ -21,6 +22,7 @@ pub mod library;
 pub mod loaded;
 pub mod ports;
 pub mod skeleton;
+pub mod stuck;
 pub mod units;
 pub mod verilator;
 mod waves;

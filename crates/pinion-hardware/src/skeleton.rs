@@ -76,7 +76,12 @@ mod tests {
     use super::*;
 
     /// What machines need whose units can all be blocks.
-    const SLOTS: [&str; 2] = ["allocator.kind=slots", "inbound.max_packet_bytes=1536"];
+    const SLOTS: [&str; 4] = [
+        "allocator.kind=slots",
+        "inbound.max_packet_bytes=1536",
+        "pcie.latency_ps=0",
+        "pcie.rate_mbit_s=0",
+    ];
     const FEW: [&str; 2] = [
         "transmit.message_ids=16",
         "transmit.buffers=[{ bytes = 1024, count = 8 }, { bytes = 2048, count = 8 }]",
@@ -84,7 +89,8 @@ mod tests {
 
     #[test]
     fn every_unit_has_a_skeleton_with_its_ports() {
-        let [slots, few] = [SLOTS, FEW].map(|set| set.map(str::to_owned));
+        let [slots, few] = [&SLOTS[..], &FEW].map(|set| set.iter().map(ToString::to_string));
+        let (slots, few): (Vec<String>, Vec<String>) = (slots.collect(), few.collect());
         for unit in Unit::all() {
             let text = module("mine", unit);
             assert!(text.contains("module mine #("), "{text}");

@@ -22,6 +22,7 @@ rtl! {
     "common/free_list.sv" as "free_list.sv",
     "common/queue.sv" as "queue.sv",
     "common/queue_bypass.sv" as "queue_bypass.sv",
+    "common/realign.sv" as "realign.sv",
     "common/round_robin.sv" as "round_robin.sv",
     "hpu/hpu_driver.sv" as "hpu_driver.sv",
     "nanopu/egress_frames.sv" as "egress_frames.sv",
@@ -39,10 +40,14 @@ rtl! {
     "nanopu/timers.sv" as "timers.sv",
     "spin/cluster_scheduler.sv" as "cluster_scheduler.sv",
     "spin/command_unit.sv" as "command_unit.sv",
+    "spin/core_accesses.sv" as "core_accesses.sv",
     "spin/dispatcher.sv" as "dispatcher.sv",
     "spin/matching_engine.sv" as "matching_engine.sv",
     "spin/mpq_engine.sv" as "mpq_engine.sv",
     "spin/mpq_queue.sv" as "mpq_queue.sv",
+    "spin/nic_reader.sv" as "nic_reader.sv",
+    "spin/off_cluster_dma.sv" as "off_cluster_dma.sv",
+    "spin/outbound.sv" as "outbound.sv",
     "spin/packet_allocator.sv" as "packet_allocator.sv",
     "spin/packet_ring.sv" as "packet_ring.sv",
 }
@@ -118,6 +123,15 @@ const fn what(unit: Unit) -> &'static str {
         Unit::Spin(SpinUnit::HpuDriver) => {
             "tasks, commands, completions, the watchdog; one at each HPU, beside the model only"
         }
+        Unit::Spin(SpinUnit::Outbound) => {
+            "packets that handlers send, onto the wire; beside the model only"
+        }
+        Unit::Spin(SpinUnit::OffClusterDma) => {
+            "copies to and from the host, and single words; beside the model only"
+        }
+        Unit::Spin(SpinUnit::CoreAccesses) => {
+            "whose load, store or atomic goes to L2 when; beside the model only"
+        }
         Unit::NanoPu(NanoPuUnit::Jbsq) => "nanoPU: the hart of each message, JBSQ(n)",
         Unit::NanoPu(NanoPuUnit::ThreadScheduler) => {
             "nanoPU: the context that should run, its interrupt; one at each hart"
@@ -155,6 +169,33 @@ pub fn list() -> Vec<Vec<String>> {
 /// Says whether a module that Pinion comes with has this name.
 pub fn is_module(name: &str) -> bool {
     FILES.iter().any(|(file, _)| file.strip_suffix(".sv") == Some(name))
+}
+
+/// Words that SystemVerilog has for itself (IEEE 1800-2017, annex B).
+const RESERVED: &str = "
+    accept_on alias always always_comb always_ff always_latch and assert assign assume automatic before begin bind
+    bins binsof bit break buf bufif0 bufif1 byte case casex casez cell chandle checker class clocking cmos config
+    const constraint context continue cover covergroup coverpoint cross deassign default defparam design disable
+    dist do edge else end endcase endchecker endclass endclocking endconfig endfunction endgenerate endgroup
+    endinterface endmodule endpackage endprimitive endprogram endproperty endspecify endsequence endtable endtask
+    enum event eventually expect export extends extern final first_match for force foreach forever fork forkjoin
+    function generate genvar global highz0 highz1 if iff ifnone ignore_bins illegal_bins implements implies import
+    incdir include initial inout input inside instance int integer interconnect interface intersect join join_any
+    join_none large let liblist library local localparam logic longint macromodule matches medium modport module
+    nand negedge nettype new nexttime nmos nor noshowcancelled not notif0 notif1 null or output package packed
+    parameter pmos posedge primitive priority program property protected pull0 pull1 pulldown pullup
+    pulsestyle_ondetect pulsestyle_onevent pure rand randc randcase randsequence rcmos real realtime ref reg
+    reject_on release repeat restrict return rnmos rpmos rtran rtranif0 rtranif1 s_always s_eventually s_nexttime
+    s_until s_until_with scalared sequence shortint shortreal showcancelled signed small soft solve specify
+    specparam static string strong strong0 strong1 struct super supply0 supply1 sync_accept_on sync_reject_on table
+    tagged task this throughout time timeprecision timeunit tran tranif0 tranif1 tri tri0 tri1 triand trior trireg
+    type typedef union unique unique0 unsigned until until_with untyped use uwire var vectored virtual void wait
+    wait_order wand weak weak0 weak1 while wildcard wire with within wor xnor xor
+";
+
+/// Says whether a word is one of SystemVerilog's own, which names nothing.
+pub fn is_reserved(name: &str) -> bool {
+    RESERVED.split_whitespace().any(|word| word == name)
 }
 
 /// Finds the unit of a name.

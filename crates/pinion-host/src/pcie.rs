@@ -131,7 +131,11 @@ impl PcieLink {
 
 impl Wires {
     /// Sends bytes when the wires are free; returns when the last one has been sent, rounded up.
+    /// What takes no time holds nobody up, who may come behind it and be there before.
     fn carry(&mut self, config: &PcieConfig, now_ps: u64, bytes: u64) -> u64 {
+        if config.gap_ps_numerator == 0 {
+            return now_ps;
+        }
         let scale = u128::from(config.gap_ps_denominator.max(1));
         let start = self.free.max(u128::from(now_ps) * scale);
         let busy = u128::from(bytes) * u128::from(config.gap_ps_numerator);
@@ -154,6 +158,7 @@ mod tests {
         let mut link = PcieLink::new(PcieConfig::INSTANT);
         assert_eq!((link.write(5, 4096), link.read(5, 1 << 40)), (5, 5));
         assert_eq!((link.written_bytes(), link.read_bytes()), (4096, 1 << 40));
+        assert_eq!(link.write(3, 64), 3, "one that is there before");
     }
 
     #[test]

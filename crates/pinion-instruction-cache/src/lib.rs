@@ -429,6 +429,11 @@ impl HeldLines for InstructionCache {
     fn changes(&self) -> u64 {
         self.changes
     }
+
+    #[inline(always)]
+    fn rests(&self) -> bool {
+        self.requests.is_empty()
+    }
 }
 
 impl HeldLines for InstructionPort<'_> {

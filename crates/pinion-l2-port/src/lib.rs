@@ -1,5 +1,8 @@
-//! How a sPIN NIC's clusters read L2: the DMA engines' reads come together in [`mux`], and are read, with the
-//! cores' loads between them, in [`reads`].
+//! How a sPIN NIC's clusters come to L2: the DMA engines' reads come together in [`mux`], and are read, with the
+//! cores' loads between them, in [`reads`]; the cores' own accesses come through [`accesses`].
 
+pub mod accesses;
 pub mod mux;
 pub mod reads;
+#[cfg(test)]
+mod testing;

@@ -21,17 +21,20 @@ impl ReadMux {
     }
 
     /// Notes that an engine asks from a cycle on.
+    #[inline]
     pub fn ask(&mut self, from: u64, engine: u32) {
         self.order.ask(from, engine);
     }
 
     /// Gives the engine whose turn it is in a cycle: the one chosen before, until [`Self::pass`].
+    #[inline]
     pub fn choose(&mut self, now: u64) -> Option<u32> {
         self.chosen = self.chosen.or_else(|| self.order.grant(now));
         self.chosen
     }
 
     /// Lets the chosen one's read go; gives the first cycle in which another may.
+    #[inline]
     pub fn pass(&mut self, now: u64) -> Option<u64> {
         self.chosen = None;
         self.order.next(now)

@@ -57,12 +57,13 @@ impl Packets {
     pub fn new(machine: &Machine) -> Self {
         let slot_bytes = machine.inbound.max_packet_bytes.next_multiple_of(ALIGN_BYTES);
         let count = (machine.l2_packet.bytes / slot_bytes).max(2);
-        Self {
-            slots: vec![Packet::default(); count as usize],
-            free: (0..count).rev().collect(),
-            base: machine.l2_packet.base,
-            slot_bytes,
-        }
+        Self::of(count, slot_bytes, machine.l2_packet.base)
+    }
+
+    /// Makes so many free slots of so many bytes.
+    pub fn of(count: u32, slot_bytes: u32, base: u32) -> Self {
+        let slots = vec![Packet::default(); count as usize];
+        Self { slots, free: (0..count).rev().collect(), base, slot_bytes }
     }
 
     /// Takes a slot, if one is free.

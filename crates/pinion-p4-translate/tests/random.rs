@@ -1,6 +1,7 @@
 //! Code does what the interpreter does: random programs, with random packets and answers, step by step.
 
 use std::fmt::Write as _;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use pinion_p4::flat::{Flat, Interface, Packet, Units, Words, index};
 use pinion_p4::lnic::Pipelines;
@@ -231,6 +232,24 @@ fn random_programs_do_the_same() {
         );
         hold(&program(&externs, &apply), &mut random);
     }
+}
+
+/// Code has no way back for a panic of whom it asks: it waits until the code is done, and does not end the process.
+#[test]
+fn a_panic_of_who_is_asked_comes_behind_the_code() {
+    let mut random = Xorshift64::new(0xdead);
+    let ndp = Pipelines::shipped("ndp").unwrap_or_else(|(_, why)| panic!("{why}"));
+    let flat = &ndp.ingress.flat;
+    translate(flat, &ndp.ingress.asked).expect("this computer is known");
+    let mut panics = (0..100).filter_map(|_| {
+        let (mut packet, record) = (Packet::new(flat), random.bytes(RECORD));
+        // It answers no request that has a form.
+        let ask = || packet.process(flat, &record, &mut Mixed::default(), &mut Vec::new());
+        catch_unwind(AssertUnwindSafe(ask)).err()
+    });
+    let said = panics.next().expect("a site with a form is asked");
+    let said = said.downcast_ref::<String>().expect("it is formatted");
+    assert!(said.contains("is for those who answer it"), "{said}");
 }
 
 /// Gives the forms that sites of a program have, by unit.

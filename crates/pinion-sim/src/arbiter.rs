@@ -111,8 +111,13 @@ const LEFT: [u64; WORD_LEVELS as usize] = [
 /// sides of every level where the pointer's bit is 1 change places, and then the lowest bit is that.
 #[inline]
 fn descend(mut word: u64, pointer: u32) -> u32 {
-    if word.is_power_of_two() {
-        return word.trailing_zeros();
+    let low = word.trailing_zeros();
+    let rest = word & word.wrapping_sub(1);
+    if rest & rest.wrapping_sub(1) == 0 {
+        // One or two of them: mostly.
+        let pointer = pointer % 64;
+        let high = if rest == 0 { low } else { rest.trailing_zeros() };
+        return if high ^ pointer < low ^ pointer { high } else { low };
     }
     for (level, left) in LEFT.iter().enumerate() {
         if pointer >> level & 1 == 1 {
@@ -143,6 +148,18 @@ impl RoundRobin {
         }
     }
 
+    /// Serves one of up to 64 requesters, a bit each, and moves on.
+    #[inline]
+    pub fn grant_word(&mut self, requests: u64) -> Option<u32> {
+        if requests == 0 {
+            return None;
+        }
+        let served = descend(requests, self.pointer);
+        let above = requests & u64::MAX.checked_shl(self.pointer + 1).unwrap_or(0);
+        self.pointer = if above != 0 { above } else { requests }.trailing_zeros();
+        Some(served)
+    }
+
     /// Serves one of several.
     fn choose(&mut self, requests: &Requests) -> Option<u32> {
         let index = descend(requests.summary, self.pointer >> WORD_LEVELS);
@@ -158,19 +175,21 @@ impl RoundRobin {
 #[derive(Clone, Debug)]
 pub struct Arbiter {
     order: RoundRobin,
-    requests: Requests,
-    /// Those who ask from a later cycle on.
+    /// Bit per requester: it asks.
+    asking: u64,
+    /// Those who ask from a later cycle on, in any order.
     coming: Vec<(u64, u32)>,
 }
 
 impl Arbiter {
-    /// Makes one that nobody asks, for `count` requesters.
+    /// Makes one that nobody asks, for `count` requesters, of which there are at most 64.
+    ///
+    /// # Panics
+    /// If there are more.
     pub fn new(count: u32) -> Self {
-        Self {
-            order: RoundRobin::default(),
-            requests: Requests::new(count),
-            coming: Vec::with_capacity(count as usize),
-        }
+        assert!(count <= u64::BITS, "{count} requesters do not fit into a word");
+        let coming = Vec::with_capacity(count as usize);
+        Self { order: RoundRobin::default(), asking: 0, coming }
     }
 
     /// Notes that a requester asks from cycle `from` on.
@@ -182,8 +201,8 @@ impl Arbiter {
     /// Chooses among those who ask at cycle `now`; the chosen one asks no longer.
     #[inline]
     pub fn grant(&mut self, now: u64) -> Option<u32> {
-        let Self { order, requests, coming } = self;
-        if requests.is_empty()
+        let Self { order, asking, coming } = self;
+        if *asking == 0
             && let [(from, only)] = coming[..]
         {
             // Nearly always.
@@ -194,40 +213,40 @@ impl Arbiter {
             order.serve_alone(only);
             return Some(only);
         }
-        coming.retain(|&(from, requester)| {
-            let waits = from > now;
-            if !waits {
-                requests.set(requester, true);
+        let mut index = 0;
+        while let Some(&(from, requester)) = coming.get(index) {
+            if from > now {
+                index += 1;
+                continue;
             }
-            waits
-        });
-        let requester = order.grant(requests)?;
-        requests.set(requester, false);
+            *asking |= 1 << requester;
+            coming.swap_remove(index);
+        }
+        let requester = order.grant_word(*asking)?;
+        *asking &= !(1 << requester);
         Some(requester)
     }
 
     /// Takes one out that asks at cycle `now`, whoever's turn it is.
     pub fn remove(&mut self, now: u64, requester: u32) {
         self.coming.retain(|&(from, who)| who != requester || from > now);
-        self.requests.set(requester, false);
+        self.asking &= !(1 << requester);
     }
 
     /// Gives the first cycle after `now` in which somebody asks.
     #[inline]
     pub fn next(&self, now: u64) -> Option<u64> {
-        match self.requests.is_empty() {
-            true => self.coming.iter().map(|&(from, _)| from.max(now + 1)).min(),
-            false => Some(now + 1),
+        if self.asking != 0 {
+            return Some(now + 1);
         }
+        let first = self.coming.iter().map(|&(from, _)| from).min();
+        first.map(|from| from.max(now + 1))
     }
 
-    /// Gives those who ask at cycle `now`, the first 64 of them a bit each.
+    /// Gives those who ask at cycle `now`, a bit each.
     pub fn asking(&self, now: u64) -> u64 {
-        let due = self.coming.iter().filter(|&&(from, _)| from <= now).map(|&(_, who)| who);
-        self.requests
-            .iter()
-            .chain(due)
-            .fold(0, |bits, requester| bits | 1u64.checked_shl(requester).unwrap_or(0))
+        let due = self.coming.iter().filter(|&&(from, _)| from <= now);
+        due.fold(self.asking, |bits, &(_, requester)| bits | 1 << requester)
     }
 }
 
@@ -296,9 +315,14 @@ mod tests {
                 let (at, asking) = ((random.draw() % u64::from(count)) as u32, random.draw() % 3);
                 requests.set(at, asking == 0);
                 asks[at as usize] = asking == 0;
+                let mut by_word = arbiter.clone();
                 let served = arbiter.grant(&requests);
                 assert_eq!(served.map(|at| at as usize), plain(&asks, &mut pointer), "{count}");
                 assert_eq!(arbiter.pointer as usize, pointer);
+                if let [word] = requests.words[..] {
+                    assert_eq!(by_word.grant_word(word), served);
+                    assert_eq!(by_word.pointer as usize, pointer);
+                }
             }
         }
     }

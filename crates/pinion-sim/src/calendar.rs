@@ -28,8 +28,8 @@ pub struct Calendar {
     due: [[u64; WORDS]; SLOTS as usize],
     /// Bit per cycle from `base` on: somebody is due.
     occupied: u64,
-    /// Bits of a place, a power of two: as many as there are cores, or some more.
-    each: usize,
+    /// The binary logarithm of a place's bits: as many as there are cores, or some more.
+    shift: u32,
     /// The bits of a core's number.
     cores: u32,
     /// The last word of a cycle.
@@ -61,7 +61,7 @@ impl Calendar {
         Self {
             due: [[0; WORDS]; SLOTS as usize],
             occupied: 0,
-            each,
+            shift: each.trailing_zeros(),
             cores: each as u32 - 1,
             last_word: ((PLACES as usize * each - 1) / 64) as u32,
             base: 0,
@@ -103,7 +103,7 @@ impl Calendar {
                         let bit = (word as u32) << 6 | due.trailing_zeros();
                         due &= due - 1;
                         let core = (bit & self.cores) as usize;
-                        self.put_aside(core, time, u64::from(bit) / self.each as u64);
+                        self.put_aside(core, time, u64::from(bit >> self.shift));
                     }
                 }
             }
@@ -196,7 +196,7 @@ impl Calendar {
     /// Gives the word of a core at a place, and its bit there.
     #[inline(always)]
     const fn at(&self, core: usize, place: u64) -> (usize, u32) {
-        let bit = place as usize * self.each + core;
+        let bit = (place as usize) << self.shift | core;
         (bit >> 6 & (WORDS - 1), bit as u32 & 63)
     }
 

@@ -118,6 +118,7 @@ impl TurnPort {
 
     /// Books a burst of `beats` cycles that could go from cycle `ready` on; gives its name and the
     /// cycle it starts, as things stand.
+    #[inline]
     pub fn book(&mut self, now: u64, side: Side, ready: u64, beats: u64) -> (BurstId, u64) {
         self.book_ahead(now, side, (ready, ready), beats)
     }
@@ -169,6 +170,7 @@ impl TurnPort {
     }
 
     /// Gives the cycle a burst has gone through, as things stand; `None`: it was forgotten.
+    #[inline]
     pub fn end(&self, side: Side, id: BurstId) -> Option<u64> {
         let index = self.find(side, id)?;
         Some(self.bursts[side as usize][index].end())
@@ -214,6 +216,7 @@ impl TurnPort {
         self.note_next_entry();
     }
 
+    #[inline]
     fn find(&self, side: Side, id: BurstId) -> Option<usize> {
         let bursts = &self.bursts[side as usize];
         let index = id.checked_sub(bursts.front()?.id)? as usize;

@@ -7,11 +7,17 @@
 
 pub mod cluster_scheduler;
 pub mod command_unit;
+pub mod core_accesses;
 pub mod dispatcher;
 pub mod hpu_driver;
+mod lines;
 pub mod matching_engine;
 pub mod mpq_engine;
+pub mod off_cluster_dma;
+pub mod outbound;
 pub mod packet_allocator;
+mod reader;
+mod timeline;
 pub mod words;
 
 use std::fmt;
@@ -22,10 +28,13 @@ use pinion_spin_machine::Machine;
 
 pub use cluster_scheduler::SchedulerSeat;
 pub use command_unit::CommandSeat;
+pub use core_accesses::AccessesSeat;
 pub use dispatcher::DispatcherSeat;
 pub use hpu_driver::DriverSeat;
 pub use matching_engine::MatchingSeat;
 pub use mpq_engine::MpqSeat;
+pub use off_cluster_dma::OffClusterSeat;
+pub use outbound::OutboundSeat;
 pub use packet_allocator::AllocatorSeat;
 pub use pinion_sim::block::PATIENCE_CYCLES;
 
@@ -46,11 +55,17 @@ pub enum Unit {
     CommandUnit,
     /// Each HPU's driver.
     HpuDriver,
+    /// Packets that handlers send.
+    Outbound,
+    /// Copies to and from the host, and words for it.
+    OffClusterDma,
+    /// The cores' accesses to L2.
+    CoreAccesses,
 }
 
 impl Unit {
     /// All units that hardware can stand for.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 10] = [
         Self::MatchingEngine,
         Self::PacketAllocator,
         Self::MpqEngine,
@@ -58,6 +73,9 @@ impl Unit {
         Self::ClusterScheduler,
         Self::CommandUnit,
         Self::HpuDriver,
+        Self::Outbound,
+        Self::OffClusterDma,
+        Self::CoreAccesses,
     ];
 
     /// Gives its name, which is its module's, too.
@@ -70,6 +88,9 @@ impl Unit {
             Self::ClusterScheduler => "cluster_scheduler",
             Self::CommandUnit => "command_unit",
             Self::HpuDriver => "hpu_driver",
+            Self::Outbound => "outbound",
+            Self::OffClusterDma => "off_cluster_dma",
+            Self::CoreAccesses => "core_accesses",
         }
     }
 
@@ -83,9 +104,9 @@ impl Unit {
     }
 
     /// Says whether a block can only run beside the model: what it answers in a later cycle the model needs at
-    /// once.
+    /// once, or the model knows only behind it what was read when.
     pub const fn only_compares(self) -> bool {
-        matches!(self, Self::HpuDriver)
+        matches!(self, Self::HpuDriver | Self::Outbound | Self::OffClusterDma | Self::CoreAccesses)
     }
 
     /// Says what a block needs to stand for it in a machine.
@@ -101,6 +122,9 @@ impl Unit {
             Self::ClusterScheduler => cluster_scheduler::needs(machine),
             Self::CommandUnit => command_unit::needs(machine),
             Self::HpuDriver => hpu_driver::needs(machine),
+            Self::Outbound => outbound::needs(machine),
+            Self::OffClusterDma => off_cluster_dma::needs(machine),
+            Self::CoreAccesses => core_accesses::needs(machine),
         }
     }
 }
@@ -163,6 +187,12 @@ pub struct Blocks {
     pub commands: Option<CommandSeat>,
     /// The HPUs' drivers', by HPU.
     pub drivers: Vec<DriverSeat>,
+    /// The outbound engine's.
+    pub outbound: Option<OutboundSeat>,
+    /// The off-cluster DMA's.
+    pub off_cluster: Option<OffClusterSeat>,
+    /// What orders the cores' accesses to L2.
+    pub accesses: Option<AccessesSeat>,
     /// What has ended the run.
     pub failure: Option<String>,
 }
@@ -203,7 +233,26 @@ impl Blocks {
             Unit::HpuDriver => {
                 self.drivers = blocks.map(|block| DriverSeat::new(block, compares)).collect();
             }
+            Unit::Outbound => {
+                self.outbound =
+                    blocks.next().map(|block| OutboundSeat::new(block, compares, machine));
+            }
+            Unit::OffClusterDma => {
+                self.off_cluster =
+                    blocks.next().map(|block| OffClusterSeat::new(block, compares, machine));
+            }
+            Unit::CoreAccesses => {
+                self.accesses =
+                    blocks.next().map(|block| AccessesSeat::new(block, compares, machine));
+            }
         }
+    }
+
+    /// Says whether a block has cycles to go that the model knows already.
+    pub fn is_behind(&self) -> bool {
+        self.outbound.as_ref().is_some_and(OutboundSeat::is_behind)
+            || self.off_cluster.as_ref().is_some_and(OffClusterSeat::is_behind)
+            || self.accesses.as_ref().is_some_and(AccessesSeat::is_behind)
     }
 
     /// Describes the blocks and what they have not answered.
@@ -216,6 +265,9 @@ impl Blocks {
         lines.extend(self.schedulers.iter().map(|seat| seat.block.describe()));
         lines.extend(self.commands.iter().map(|seat| seat.block.describe()));
         lines.extend(self.drivers.iter().map(|seat| seat.block.describe()));
+        lines.extend(self.outbound.iter().map(|seat| seat.block.describe()));
+        lines.extend(self.off_cluster.iter().map(|seat| seat.block.describe()));
+        lines.extend(self.accesses.iter().map(|seat| seat.block.describe()));
         lines
     }
 }
@@ -295,6 +347,24 @@ impl InLoop {
     #[inline]
     pub fn driver(&mut self, hpu: usize) -> Option<&mut DriverSeat> {
         self.0.as_deref_mut()?.drivers.get_mut(hpu)
+    }
+
+    /// Gives that of the outbound engine.
+    #[inline]
+    pub fn outbound(&mut self) -> Option<&mut OutboundSeat> {
+        self.0.as_deref_mut()?.outbound.as_mut()
+    }
+
+    /// Gives that of the off-cluster DMA.
+    #[inline]
+    pub fn off_cluster(&mut self) -> Option<&mut OffClusterSeat> {
+        self.0.as_deref_mut()?.off_cluster.as_mut()
+    }
+
+    /// Gives that of the cores' accesses to L2.
+    #[inline]
+    pub fn accesses(&mut self) -> Option<&mut AccessesSeat> {
+        self.0.as_deref_mut()?.accesses.as_mut()
     }
 
     /// Says whether there are blocks of HPUs' drivers, which see each access to a register in its cycle.

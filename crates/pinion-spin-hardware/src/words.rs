@@ -48,3 +48,31 @@ pub enum Kind {
     /// A transfer between NIC and host memory.
     HostDma = 2,
 }
+
+/// Is a copy as the off-cluster DMA gets it.
+#[derive(Clone, Copy, Debug)]
+pub struct Copy {
+    /// Its command's number.
+    pub command: u32,
+    /// Whether it goes to the host.
+    pub to_host: bool,
+    /// Where it lies in the host's memory.
+    pub host: u64,
+    /// Where it lies in the NIC's memories, as cores have it.
+    pub nic: u32,
+    /// Its bytes.
+    pub bytes: u32,
+}
+
+/// Is a word as the off-cluster DMA gets it.
+#[derive(Clone, Copy, Debug)]
+pub struct Direct {
+    /// Its command's number.
+    pub command: u32,
+    /// Where it goes in the host's memory.
+    pub host: u64,
+    /// Its bytes; of more than eight the first eight are written.
+    pub bytes: u32,
+    /// What it is.
+    pub data: u64,
+}

@@ -42,6 +42,7 @@ impl Machine {
         };
         self.check_sizes()?;
         self.check_times()?;
+        self.check_core_ports()?;
         between("clock.frequency_mhz", self.clock.frequency_mhz.min(1 << 20) as u32, 1, 100_000)?;
         between("units.count", self.units.count, 1, 16)?;
         between("units.queue_packets", self.units.queue_packets, 1, 65_536)?;

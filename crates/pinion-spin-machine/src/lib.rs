@@ -4,6 +4,7 @@
 
 mod check;
 mod core;
+mod core_ports;
 mod limits;
 mod matching;
 
@@ -14,6 +15,7 @@ use pinion_sim::machine::Kind;
 use serde::Deserialize;
 
 pub use self::core::{Core, CoreModel, Division, Pipeline, RemoteAmo};
+pub use self::core_ports::CorePorts;
 
 /// Address of the own cluster's peripherals.
 pub const PERIPHERALS: u32 = 0x1b20_0000;
@@ -54,6 +56,8 @@ pub struct Machine {
     pub l2_handler: Memory,
     /// The L2 packet buffer.
     pub l2_packet: Memory,
+    /// The cores' way to L2.
+    pub core_ports: CorePorts,
     /// The program memory.
     pub program: Program,
     /// The clusters' DMA engines.
@@ -282,13 +286,14 @@ pub struct Memory {
     pub store_cycles: u64,
     /// Cycles of a core's atomic; 0: it knows none.
     pub amo_cycles: u64,
-    /// Cycles a load holds the cores' port.
+    /// Cycles a load holds the cores' port; of handler memory half of them when it goes, and half when its answer
+    /// comes.
     pub load_port_cycles: u64,
     /// Cycles a store holds the cores' port.
     pub store_port_cycles: u64,
-    /// Cycles an atomic holds the cores' port.
+    /// Cycles for which an atomic keeps others waiting, behind the cores' port that it holds as a store does.
     pub amo_port_cycles: u64,
-    /// Cycles for which an atomic keeps the port from loads.
+    /// Cycles for which an atomic keeps loads waiting.
     pub amo_read_port_cycles: u64,
 }
 

@@ -8,6 +8,8 @@
 //! sees the answer two cycles after the interface gives it. (Paper §III-A, §III-B2; RTL: command
 //! frontend.)
 
+mod beside;
+
 use pinion_sim::arbiter::Arbiter;
 use pinion_sim::turn_port::Side;
 
@@ -112,7 +114,7 @@ impl CommandUnit {
         }
     }
 
-    /// Forgets all commands; the link, the bus and host memory are kept.
+    /// Forgets all commands; link, bus and host memory are kept.
     pub fn reset(&mut self, machine: &Machine) {
         self.frontend = Frontend::new(machine);
         self.path = ClusterPath::new(machine);
@@ -244,16 +246,17 @@ impl CommandUnit {
         if let Some(came) = next {
             self.offer(shared, from.clusters, (came + 1).max(now + 1), cluster);
         }
-        let packet = from.clusters.slot(shared, command).packet;
+        let slot = *from.clusters.slot(shared, command);
         if let Some(seat) = shared.hardware.commands() {
-            seat.follow(kind, cluster, packet);
+            seat.follow(kind, cluster, slot.packet);
         }
         let per_hpu = shared.machine.command.per_hpu;
         let hpu = command / per_hpu % shared.machine.cluster.cores;
         shared.tell(listener, || {
-            let interface = kind as u32;
-            unit(UnitEventKind::InterfaceCommand, now, cluster, hpu, command % per_hpu, interface)
+            let id = command % per_hpu;
+            unit(UnitEventKind::InterfaceCommand, now, cluster, hpu, id, kind as u32)
         });
+        beside::show(shared, now, command, &slot);
         self.slots(kind).occupy();
         self.start(shared, from, now, command);
     }
@@ -268,9 +271,15 @@ impl CommandUnit {
             let done = self.host.take(now);
             return self.finish(shared, &decoded, (command, done));
         };
+        // What was read before it is known before it.
+        self.path.advance(now);
+        if self.path.has_ended() {
+            self.pass(shared, from, now);
+        }
         match shared.memories.place(decoded.nic_address, 0) {
             Some(Place::L1 { cluster, .. }) if !self.path.has_waiting(line) => {
                 self.ask_cluster(now, &decoded, (line, cluster), command);
+                beside::show_asks(shared, &decoded, command, self.off_cluster_dma.asked_from());
                 self.wake_path(shared);
             }
             _ if self.path.is_busy(line) => self.path.wait(line, command),
@@ -306,6 +315,7 @@ impl CommandUnit {
         while let Some((line, command, last_beat)) = self.path.take_ended() {
             let draft = from.clusters.slot(shared, command).command;
             let Ok(decoded) = Command::decode(&draft) else { continue };
+            beside::show_last_beat(shared, line, command, last_beat);
             let done = match line {
                 Line::Sends => self.outbound.slots.answer(last_beat + 1),
                 Line::ToHost => self.off_cluster_dma.written_to_host(last_beat, &decoded),
@@ -366,6 +376,8 @@ impl CommandUnit {
             true => self.outbound.take(start, decoded, source),
             false => self.off_cluster_dma.take(start, decoded, source),
         };
+        beside::show_start(shared, decoded, command, &taken);
+        beside::show_asks(shared, decoded, command, self.off_cluster_dma.asked_from());
         let is_packet = matches!(source, Some(Place::L2Packet(_)));
         if !decoded.writes_nic() || !is_packet {
             return taken.done;
@@ -426,27 +438,31 @@ impl CommandUnit {
             return shared.wheel.push(now + moved, Due::CommandDone(command));
         }
         let slot = *from.clusters.slot(shared, command);
-        let (kind, to_host) = match Command::decode(&slot.command) {
+        let kind = match Command::decode(&slot.command) {
             Ok(decoded) => {
                 self.perform(shared, now, &decoded, slot.packet, listener);
-                (decoded.kind, decoded.to_host)
+                decoded.kind
             }
-            Err(_) => (Kind::HostDma, false),
+            Err(_) => Kind::HostDma,
         };
-        if let Some(seat) = shared.hardware.commands() {
-            seat.done(kind, to_host);
-        }
-        let interface = kind as u32;
+        beside::show_done(shared, now, (command, &slot), &self.host.memory);
         let free = self.slots(kind).release(now);
         self.wake_at(shared, free);
         let response = now + shared.machine.command.response_cycles;
         shared.wheel.push(response, Due::CommandResponse(command));
         let per_hpu = shared.machine.command.per_hpu;
         let core = command / per_hpu;
-        let (cluster, hpu) =
-            (core / shared.machine.cluster.cores, core % shared.machine.cluster.cores);
+        let cores = shared.machine.cluster.cores;
+        let (cluster, hpu) = (core / cores, core % cores);
         shared.tell(listener, || {
-            unit(UnitEventKind::InterfaceResponse, now, cluster, hpu, command % per_hpu, interface)
+            unit(
+                UnitEventKind::InterfaceResponse,
+                now,
+                cluster,
+                hpu,
+                command % per_hpu,
+                kind as u32,
+            )
         });
     }
 
@@ -475,26 +491,4 @@ impl CommandUnit {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::machine;
-
-    /// A command that was chosen stays so while its interface is full; other interfaces choose on
-    /// their own.
-    #[test]
-    fn each_interface_keeps_its_choice() {
-        let mut frontend = Frontend::new(&machine());
-        assert_eq!(frontend.choose(9), [None; 3]);
-        frontend.offer(10, 2, Kind::HostDma);
-        assert_eq!(frontend.choose(9), [None; 3]);
-        assert_eq!(frontend.next(9), Some(10));
-        assert_eq!(frontend.choose(10), [None, None, Some(2)]);
-        frontend.offer(11, 0, Kind::HostDma);
-        frontend.offer(11, 1, Kind::Send);
-        assert_eq!(frontend.choose(11), [None, Some(1), Some(2)]);
-        frontend.take(Kind::HostDma as usize);
-        assert_eq!(frontend.next(11), Some(12));
-        assert_eq!(frontend.choose(12), [None, Some(1), Some(0)]);
-        assert_eq!(frontend.next(12), None);
-    }
-}
+mod tests;

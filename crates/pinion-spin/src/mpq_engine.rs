@@ -74,7 +74,8 @@ pub struct MpqEngine {
     forgets: bool,
     /// Mask of an id's bits that tell messages apart.
     id_mask: u32,
-    by_message: FxHashMap<(ContextId, u32), u32>,
+    /// Messages that are not in the queue that is their first choice.
+    elsewhere: FxHashMap<(ContextId, u32), u32>,
     /// Queues without a message.
     free: Requests,
     /// Queues whose message waits for its next packet: those that may be evicted.
@@ -115,7 +116,7 @@ impl MpqEngine {
             alias: machine.mpq.alias,
             forgets: machine.mpq.forgets && !machine.mpq.alias,
             id_mask: u32::MAX >> (32 - machine.mpq.id_bits.clamp(1, 32)),
-            by_message: FxHashMap::with_capacity_and_hasher(
+            elsewhere: FxHashMap::with_capacity_and_hasher(
                 2 * machine.mpq.count as usize,
                 FxBuildHasher,
             ),
@@ -150,13 +151,22 @@ impl MpqEngine {
         [self.freed_queue.0, self.freed_cell, self.freed_own.0].contains(&now)
     }
 
-    fn find_queue(&mut self, now: u64, key: (ContextId, u32)) -> Option<u32> {
+    /// Gives the queue that a message takes if it is free.
+    #[inline]
+    fn first_choice(&self, key: (ContextId, u32)) -> u32 {
         let count = self.queues.len() as u32;
-        let preferred = key.1 % count;
-        if self.alias {
+        if count.is_power_of_two() { key.1 & (count - 1) } else { key.1 % count }
+    }
+
+    fn find_queue(&mut self, now: u64, key: (ContextId, u32)) -> Option<u32> {
+        let preferred = self.first_choice(key);
+        let queue = &self.queues[preferred as usize];
+        if self.alias || queue.key == key && !queue.message.is_free() {
             return Some(preferred);
         }
-        if let Some(&queue) = self.by_message.get(&key) {
+        if !self.elsewhere.is_empty()
+            && let Some(&queue) = self.elsewhere.get(&key)
+        {
             return Some(queue);
         }
         let (cycle, freed) = self.freed_queue;
@@ -189,6 +199,7 @@ impl MpqEngine {
         let (id, end) = (record.message, record.end_of_message);
         let key = (record.context, id & self.id_mask);
         let index = self.find_queue(now, key).ok_or(Refusal::NoQueue)?;
+        let is_elsewhere = index != self.first_choice(key);
         let queue = &mut self.queues[index as usize];
         let static_cell = !queue.static_used && self.freed_own != (now, index);
         if static_cell {
@@ -207,8 +218,8 @@ impl MpqEngine {
             queue.handlers = handlers;
             queue.timeout_cycles = timeout_cycles;
             queue.message.begin(handlers.header != 0, handlers.completion != 0);
-            if !self.alias {
-                self.by_message.insert(key, index);
+            if !self.alias && is_elsewhere {
+                self.elsewhere.insert(key, index);
             }
         }
         if queue.message.queued() == 0 {
@@ -343,7 +354,9 @@ impl MpqEngine {
         self.free.set(index, true);
         self.waiting.set(index, false);
         let key = queue.key;
-        self.by_message.remove(&key);
+        if index != self.first_choice(key) {
+            self.elsewhere.remove(&key);
+        }
     }
 
     /// Evicts the unfinished message that has waited longest for a packet, if it has waited longer

@@ -35,6 +35,8 @@ pub struct OffClusterDma {
     reads_from: u64,
     host_writes_from: u64,
     host_reads_from: u64,
+    /// Cycle in which the last copy from the host asks for its first line.
+    asked_from: u64,
     /// Cycles until a request to read the NIC's memories is there.
     request_cycles: u64,
 }
@@ -52,6 +54,7 @@ impl OffClusterDma {
             reads_from: 0,
             host_writes_from: 0,
             host_reads_from: 0,
+            asked_from: 0,
             request_cycles: machine.command.read_request_cycles,
         }
     }
@@ -78,31 +81,60 @@ impl OffClusterDma {
         }
     }
 
-    /// Gives a copy's beats: on the NIC's side, and on the side that has more of them.
-    fn beats(&self, command: &Command) -> (u64, u64) {
-        let nic_beats = self.path.nic_beats(command);
-        (nic_beats, nic_beats.max(self.path.beats(command.host_address, command)))
+    /// Gives the beats that a copy to the host writes there, and the cycles from its last read to its last write
+    /// beside those of a copy that is aligned alike on both sides: there may be a beat more to write than to
+    /// read, and where data move down the last beat that is read has the end of one line and another one. (RTL:
+    /// axi_dma_data_path.)
+    fn host_writes(&self, command: &Command) -> (u64, u64) {
+        let reads = self.path.nic_beats(command);
+        let writes = self.path.beats(command.host_address, command).max(1);
+        let shifts = self.path.shifts(u64::from(command.nic_address), command.host_address);
+        let behind = match writes {
+            1 => 0,
+            _ => (writes + u64::from(shifts)).saturating_sub(reads),
+        };
+        (writes, behind)
     }
 
     fn copy_to_host(&mut self, now: u64, command: &Command, source: Option<Place>) -> Taken {
-        let (nic_beats, beats) = self.beats(command);
+        let nic_beats = self.path.nic_beats(command);
+        let (writes, behind) = self.host_writes(command);
         let start = self.next_read(now);
         self.reads_from = start + nic_beats;
-        // Where the host's address is not aligned, there is a beat more to write than to read.
-        let write = start.max(self.host_writes_from);
-        self.host_writes_from = write + beats;
-        let done = write + self.dma_cycles + beats + self.path.l2_cycles(source);
+        let end = (start + nic_beats + behind).max(self.host_writes_from + writes);
+        self.host_writes_from = end;
+        let done = end + self.dma_cycles + self.path.l2_cycles(source);
         Taken { done, nic_from: start, nic_beats }
     }
 
     fn copy_from_host(&mut self, now: u64, command: &Command, target: Option<Place>) -> Taken {
-        let (nic_beats, beats) = self.beats(command);
+        let nic_beats = self.path.nic_beats(command);
+        let reads = self.path.beats(command.host_address, command).max(1);
         let start = now.max(self.host_reads_from);
-        self.host_reads_from = start + beats;
+        self.asked_from = start;
+        self.host_reads_from = start + reads.max(nic_beats);
         let in_l2 = self.path.l2_cycles(target);
+        let beats = self.nic_writes(command);
         let done = start + self.dma_cycles + self.from_host_cycles + beats + in_l2;
         let nic_from = done.saturating_sub(nic_beats + WRITE_RESPONSE_CYCLES);
         Taken { done, nic_from, nic_beats }
+    }
+
+    /// Gives the cycle in which the last copy from the host that was taken asks for its first line.
+    pub fn asked_from(&self) -> u64 {
+        self.asked_from
+    }
+
+    /// Gives the cycles from a copy's first read of the host to its last write in the NIC: as many as it writes, where
+    /// data move down one more; of a single one, as many as it reads. (RTL: axi_dma_data_path.)
+    fn nic_writes(&self, command: &Command) -> u64 {
+        match self.path.nic_beats(command) {
+            1 => self.path.beats(command.host_address, command).max(1),
+            beats => {
+                let shifts = self.path.shifts(command.host_address, u64::from(command.nic_address));
+                beats + u64::from(shifts)
+            }
+        }
     }
 
     /// Notes that the data of the last copy from the host have to wait for `cycles` at L2.
@@ -123,6 +155,7 @@ impl OffClusterDma {
         let writes = self.path.nic_beats(command);
         let reads = self.path.beats(command.host_address, command).max(1);
         let start = now.max(self.host_reads_from);
+        self.asked_from = start;
         self.host_reads_from = start + reads;
         let shifts = self.path.shifts(command.host_address, u64::from(command.nic_address));
         let first = if writes == 1 { reads - 1 } else { u64::from(shifts) };
@@ -137,13 +170,7 @@ impl OffClusterDma {
 
     /// Gives when a copy from a cluster's L1 to the host is done whose last beat was read in a cycle.
     pub fn written_to_host(&mut self, last_beat: u64, command: &Command) -> u64 {
-        let reads = self.path.nic_beats(command);
-        let writes = self.path.beats(command.host_address, command).max(1);
-        let shifts = self.path.shifts(u64::from(command.nic_address), command.host_address);
-        let behind = match writes {
-            1 => 0,
-            _ => (writes + u64::from(shifts)).saturating_sub(reads),
-        };
+        let (writes, behind) = self.host_writes(command);
         let free = self.host_writes_from + self.request_cycles + writes;
         let last_write = (last_beat + behind).max(free);
         self.host_writes_from = last_write - self.request_cycles;
@@ -209,6 +236,25 @@ mod tests {
             let done = OffClusterDma::new(&machine).written_to_host(last_beat, &command);
             assert_eq!(done, 100 + l1_cycles);
         }
+    }
+
+    /// RTL axi_dma_data_path: data that are shifted down end with a beat more to write behind the last one that is
+    /// read, of L2 as of L1.
+    #[test]
+    fn what_moves_down_is_written_a_cycle_later() {
+        let done = |nic_offset: u32, host_offset: u64, bytes| {
+            let command = Command {
+                nic_address: 0x1c40_0000 + nic_offset,
+                host_address: (1 << 60) + host_offset,
+                ..host_dma(bytes)
+            };
+            OffClusterDma::new(&machine()).take(100, &command, Some(Place::L2Packet(0))).done
+        };
+        assert_eq!(done(0, 0, 128), 118);
+        assert_eq!(done(8, 0, 112), 119, "two to read, two to write");
+        assert_eq!(done(8, 0, 128), 119, "three to read, two to write");
+        assert_eq!(done(0, 8, 128), 119, "two to read, three to write");
+        assert_eq!(done(8, 0, 40), 117, "one and one");
     }
 
     /// RTL axi_dma_data_path: where data are shifted up to a line's end, the first beat to write needs one

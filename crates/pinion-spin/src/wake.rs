@@ -12,10 +12,14 @@ pub enum Due {
     Schedule,
     /// A cluster's scheduler takes a task.
     Accept(u32),
+    /// Somebody has a turn at a cluster's DMA engine.
+    DmaTurn(u32),
     /// A cluster's DMA engine issues a transfer.
     DmaIssue(u32),
     /// A read of L2 of a DMA engine goes to the port.
     DmaRead,
+    /// Cores' accesses to L2 are served.
+    Accesses,
     /// A cluster's DMA engine completes a transfer.
     DmaDone(u32),
     /// A cluster's scheduler gives a task to an HPU.

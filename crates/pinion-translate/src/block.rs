@@ -19,9 +19,9 @@ pub const AVAILABLE: bool = true;
 
 /// What a block's code is, by [`Compiler::convention`].
 #[cfg(target_arch = "x86_64")]
-type Entry = extern "sysv64" fn(&mut [u32; 32], u64, u64, &mut Counts) -> Left;
+type Entry = extern "sysv64" fn(&mut [u32; 32], &mut [u8; 4], u64, &mut u64, &mut Counts) -> Left;
 #[cfg(not(target_arch = "x86_64"))]
-type Entry = extern "C" fn(&mut [u32; 32], u64, u64, &mut Counts) -> Left;
+type Entry = extern "C" fn(&mut [u32; 32], &mut [u8; 4], u64, &mut u64, &mut Counts) -> Left;
 
 /// Holds a region's code.
 #[derive(Clone)]
@@ -32,17 +32,19 @@ pub struct Block {
 }
 
 impl Block {
-    /// Executes the region on a hart's registers from cycle `now` on, until it is left, which a jump
-    /// does that ends at `yields_at` or later.
+    /// Executes the region on a hart's registers, until it is left, which a jump does that ends `budget`
+    /// cycles or more after its begin. The first step accesses `word`, if it [does so](crate::What::Touch).
+    /// What is executed is added to `retired`.
     #[inline(always)]
     pub fn execute(
         &self,
         x: &mut [u32; 32],
-        now: u64,
-        yields_at: u64,
+        word: &mut [u8; 4],
+        budget: u64,
+        retired: &mut u64,
         counts: &mut Counts,
     ) -> Left {
-        (self.entry)(x, now, yields_at, counts)
+        (self.entry)(x, word, budget, retired, counts)
     }
 }
 
@@ -92,8 +94,9 @@ impl Translator {
         let function = function(region, self.compiler.convention(), &mut self.builder);
         let pages = self.compiler.compile(function)?;
         // SAFETY: the pages hold a whole function that Cranelift made of `region` for this computer, with
-        // the parameters and results of `Entry`: pointers to 32 words and to counts, which it reads and
-        // writes within their bounds alone. They are never written again, and `_pages` keeps them.
+        // the parameters and results of `Entry`: pointers to 32 words, to the bytes of one, to a count and to
+        // counts, which it reads and writes within their bounds alone. They are never written again, and
+        // `_pages` keeps them.
         let entry = unsafe { std::mem::transmute::<*const c_void, Entry>(pages.entry()) };
         Ok(Block { entry, _pages: pages })
     }

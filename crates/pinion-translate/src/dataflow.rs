@@ -18,6 +18,8 @@ pub struct Dataflow {
     pub written: Vec<Registers>,
     /// Registers whose values the region needs as they are when it begins.
     pub needed: Registers,
+    /// Whether a step may be executed twice.
+    pub loops: bool,
 }
 
 /// Gives the bit of a register; x0 has none.
@@ -35,32 +37,58 @@ pub fn touched(step: &Step) -> (Registers, Registers) {
         What::Compute { rd, a, b, .. } => (read(a) | read(b), bit(rd)),
         What::Branch { a, b, .. } => (bit(a) | bit(b), 0),
         What::Jump { rd, .. } => (0, bit(rd)),
-        What::Access => (0, 0),
+        What::Access { base, .. } => (bit(base), 0),
+        What::Touch { rd, rs2, .. } => (bit(rs2), bit(rd)),
     }
 }
 
 /// Gives the places that may follow a step.
 fn successors(step: &Step) -> impl Iterator<Item = u32> {
     let places = match step.what {
-        What::Compute { .. } => [Some(step.next), None],
+        What::Compute { .. } | What::Touch { .. } => [Some(step.next), None],
         What::Branch { target, .. } => [Some(target.place), Some(step.next)],
         What::Jump { target, .. } => [Some(target.place), None],
-        What::Access => [None, None],
+        What::Access { .. } => [None, None],
     };
     places.into_iter().flatten()
+}
+
+/// Says whether a step may lead to itself: whoever has no predecessor left goes, until nobody is left.
+fn loops(steps: &[Step], index: &HashMap<u32, usize>) -> bool {
+    let behind = |step: &Step| -> Vec<usize> {
+        successors(step).filter_map(|place| index.get(&place).copied()).collect()
+    };
+    let mut before = vec![0; steps.len()];
+    for next in steps.iter().flat_map(behind) {
+        before[next] += 1;
+    }
+    let mut free: Vec<usize> = (0..steps.len()).filter(|&at| before[at] == 0).collect();
+    let mut gone = 0;
+    while let Some(at) = free.pop() {
+        gone += 1;
+        for next in behind(&steps[at]) {
+            before[next] -= 1;
+            if before[next] == 0 {
+                free.push(next);
+            }
+        }
+    }
+    gone < steps.len()
 }
 
 impl Dataflow {
     /// Looks at a region.
     pub fn new(region: &Region) -> Self {
         let steps = &region.steps;
-        let index: HashMap<u32, usize> =
-            steps.iter().enumerate().map(|(at, step)| (step.place, at)).collect();
+        // Nobody comes back to the access at the front: it would be another one.
+        let goes_on = |(_, step): &(usize, &Step)| !matches!(step.what, What::Touch { .. });
+        let numbered = steps.iter().enumerate().filter(goes_on);
+        let index: HashMap<u32, usize> = numbered.map(|(at, step)| (step.place, at)).collect();
         let mut begins = vec![false; steps.len()];
         let mut comes = vec![false; steps.len()];
-        begins[0] = true;
+        comes[0] = true;
         for step in steps {
-            let straight = !matches!(step.what, What::Jump { .. } | What::Access);
+            let straight = !matches!(step.what, What::Jump { .. } | What::Access { .. });
             let next = index.get(&step.next).filter(|_| straight);
             if let Some(&next) = next {
                 begins[next] |= std::mem::replace(&mut comes[next], true);
@@ -92,7 +120,7 @@ impl Dataflow {
                 let (reads, writes) = touched(step);
                 let leaving = written[at] | writes;
                 let behind = match step.what {
-                    What::Access => leaving,
+                    What::Access { .. } => leaving,
                     _ => successors(step)
                         .map(|place| index.get(&place).map_or(leaving, |&next| live[next]))
                         .fold(0, |all, one| all | one),
@@ -107,7 +135,8 @@ impl Dataflow {
                 live[at] = before;
             }
         }
+        let loops = loops(steps, &index);
         let needed = live.first().copied().unwrap_or(0);
-        Self { index, begins, written, needed }
+        Self { index, begins, written, needed, loops }
     }
 }

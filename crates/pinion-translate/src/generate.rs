@@ -1,8 +1,8 @@
 //! Makes code of a region: the registers it touches are the host's own while it executes.
 //!
-//! The function that comes out is `(x, now, yields_at, counts) -> (now, exit)`. Cycles and counts are
-//! added where somebody jumps or the region is left, so that an instruction costs what it computes and
-//! nothing else.
+//! The function that comes out is `(x, word, budget, retired, counts) -> (passed, exit)`. Cycles and counts are added
+//! where somebody jumps or the region is left, so that an instruction costs what it computes and nothing
+//! else. As long as only one way has led to where it is left they are constants.
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I32, I64};
@@ -13,11 +13,12 @@ use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
 
 use crate::dataflow::{Dataflow, Registers, touched};
-use crate::left::{ACCESS, CYCLES_SHIFT, Counts, JUMPED, STEP_SHIFT, YIELDS};
-use crate::region::{Condition, Operand, Operation, Region, Target, What};
+use crate::left::{ACCESS, ADDRESS_SHIFT, CYCLES_SHIFT, Counts, JUMPED, STEP_SHIFT, YIELDS};
+use crate::operate::{access, comparison, compute};
+use crate::region::{Operand, Region, Step, Target, What};
 
 /// How much is counted.
-const COUNTS: usize = size_of::<Counts>() / size_of::<u64>();
+const COUNTS: usize = 1 + size_of::<Counts>() / size_of::<u64>();
 /// Bytes of a hart's register.
 const REGISTER_BYTES: i32 = 4;
 
@@ -28,7 +29,7 @@ pub fn function(
     context: &mut FunctionBuilderContext,
 ) -> Function {
     let mut signature = Signature::new(convention);
-    signature.params.extend([I64; 4].map(AbiParam::new));
+    signature.params.extend([I64; 5].map(AbiParam::new));
     signature.returns.extend([I64; 2].map(AbiParam::new));
     let mut function = Function::with_name_signature(UserFuncName::default(), signature);
     let builder = FunctionBuilder::new(&mut function, context);
@@ -36,10 +37,11 @@ pub fn function(
     function
 }
 
-/// Names what is counted, in the order of [`Counts`](crate::Counts).
+/// Names what is counted: instructions, and what [`Counts`] has, in that order.
 #[derive(Clone, Copy)]
 enum Count {
     Retired,
+    LoadUse,
     Branch,
     Arithmetic,
     Fetch,
@@ -62,6 +64,8 @@ impl Pending {
 /// Says where a region is left, and after what.
 struct Exit {
     written: Registers,
+    /// What is accessed next: a register's number and an offset.
+    access: Option<(u8, u32)>,
     /// Place and what the last instruction did, as [`Left`](crate::Left) tells them apart.
     code: u64,
 }
@@ -73,16 +77,23 @@ struct Generator<'a> {
     /// By step: the block that begins with it, if somebody jumps there.
     blocks: Vec<Option<Block>>,
     registers: [Variable; 32],
-    now: Variable,
+    cycles: Variable,
     counts: [Variable; COUNTS],
     /// Which of those the region counts at all.
     counted: [bool; COUNTS],
-    /// Place and last instruction where the region is left.
+    /// Whether nothing has been added to the cycles and counts yet: all of it is known.
+    is_known: bool,
+    /// Whether a jump may come to the end of the budget.
+    may_yield: bool,
+    /// Cycles and address, and place and last instruction, where the region is left.
+    passed: Variable,
     code: Variable,
     /// Where it is left, by the registers that are given back.
     tails: Vec<(Registers, Block)>,
     x: Value,
-    yields_at: Value,
+    word: Value,
+    budget: Value,
+    retired: Value,
     told: Value,
 }
 
@@ -92,18 +103,16 @@ impl<'a> Generator<'a> {
         builder.append_block_params_for_function_params(entry);
         builder.switch_to_block(entry);
         builder.seal_block(entry);
-        let parameters: [Value; 4] = std::array::from_fn(|at| builder.block_params(entry)[at]);
-        let [x, at_first, yields_at, told] = parameters;
+        let parameters: [Value; 5] = std::array::from_fn(|at| builder.block_params(entry)[at]);
+        let [x, word, budget, retired, told] = parameters;
         let registers = std::array::from_fn(|_| builder.declare_var(I32));
-        let now = builder.declare_var(I64);
         let counts = std::array::from_fn(|_| builder.declare_var(I64));
-        let code = builder.declare_var(I64);
+        let [cycles, passed, code] = [(); 3].map(|()| builder.declare_var(I64));
         let dataflow = Dataflow::new(region);
         let blocks: Vec<Option<Block>> =
             dataflow.begins.iter().map(|begins| begins.then(|| builder.create_block())).collect();
-        builder.def_var(now, at_first);
         let zero = builder.ins().iconst(I64, 0);
-        for count in counts {
+        for count in counts.into_iter().chain([cycles]) {
             builder.def_var(count, zero);
         }
         for (register, variable) in registers.iter().enumerate() {
@@ -113,28 +122,37 @@ impl<'a> Generator<'a> {
                 builder.def_var(*variable, value);
             }
         }
-        let counted = counted(region);
-        let tails = Vec::new();
+        let may_yield = dataflow.loops || most_cycles(region) >= region.budget;
         Self {
             builder,
             region,
             dataflow,
             blocks,
             registers,
-            now,
+            cycles,
             counts,
-            counted,
+            counted: counted(region),
+            is_known: !may_yield,
+            may_yield,
+            passed,
             code,
-            tails,
+            tails: Vec::new(),
             x,
-            yields_at,
+            word,
+            budget,
+            retired,
             told,
         }
     }
 
     fn generate(mut self) {
-        let first = self.region.steps[0].place;
-        self.go(first, &Exit { written: 0, code: 0 }, Pending::default());
+        match self.blocks[0] {
+            Some(block) => {
+                self.builder.ins().jump(block, &[]);
+            }
+            None => self.straight(0, Pending::default()),
+        }
+        self.is_known = false;
         for at in 0..self.region.steps.len() {
             if let Some(block) = self.blocks[at] {
                 self.builder.switch_to_block(block);
@@ -164,7 +182,7 @@ impl<'a> Generator<'a> {
             What::Compute { operation, rd, a, b, cycles } => {
                 if rd != 0 {
                     let (a, b) = (self.operand(a), self.operand(b));
-                    let value = self.operation(operation, a, b);
+                    let value = compute(&mut self.builder, operation, a, b);
                     self.builder.def_var(self.registers[usize::from(rd & 31)], value);
                 }
                 pending.count(Count::Retired, 1);
@@ -191,10 +209,21 @@ impl<'a> Generator<'a> {
                 self.jump(at, &target, written, *pending);
                 return None;
             }
-            What::Access => {
+            What::Access { base, offset } => {
                 let code = u64::from(step.place) | ACCESS;
-                self.leave(&Exit { written: self.dataflow.written[at], code }, *pending);
+                let written = self.dataflow.written[at];
+                self.leave(&Exit { written, access: Some((base, offset)), code }, *pending);
                 return None;
+            }
+            What::Touch { touch, rd, rs2, cycles, load_use } => {
+                let operand = self.register(rs2);
+                let value = access(&mut self.builder, self.word, touch, operand);
+                if rd != 0 {
+                    self.builder.def_var(self.registers[usize::from(rd & 31)], value);
+                }
+                pending.count(Count::Retired, 1);
+                pending.count(Count::LoadUse, load_use);
+                cycles
             }
         };
         pending.cycles += u64::from(cycles);
@@ -212,15 +241,18 @@ impl<'a> Generator<'a> {
         pending.count(Count::Branch, lost(target));
         pending.count(Count::Fetch, target.fetch);
         pending.cycles += u64::from(target.cycles);
+        let exit = after(at, written, target.cycles, JUMPED);
+        if !self.may_yield {
+            return self.go(target.place, &exit, pending);
+        }
         self.tell(&mut pending);
-        let now = self.builder.use_var(self.now);
+        let passed = self.builder.use_var(self.cycles);
         let is_over =
-            self.builder.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, now, self.yields_at);
+            self.builder.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, passed, self.budget);
         let [over, on] = [(); 2].map(|()| self.builder.create_block());
         self.builder.set_cold_block(over);
         self.builder.ins().brif(is_over, over, &[], on, &[]);
         self.begin(over);
-        let exit = after(at, written, target.cycles, JUMPED);
         let code = exit.code | YIELDS | u64::from(target.place);
         self.leave(&Exit { code, ..exit }, pending);
         self.begin(on);
@@ -240,7 +272,16 @@ impl<'a> Generator<'a> {
 
     /// Leaves the region.
     fn leave(&mut self, exit: &Exit, mut pending: Pending) {
+        if self.is_known {
+            return self.leave_known(exit, &pending);
+        }
         self.tell(&mut pending);
+        let cycles = self.builder.use_var(self.cycles);
+        let passed = match self.address(exit) {
+            Some(address) => self.builder.ins().bor(address, cycles),
+            None => cycles,
+        };
+        self.builder.def_var(self.passed, passed);
         let code = self.builder.ins().iconst(I64, exit.code as i64);
         self.builder.def_var(self.code, code);
         let tail = self.tails.iter().find(|(written, _)| *written == exit.written);
@@ -255,25 +296,64 @@ impl<'a> Generator<'a> {
         self.builder.ins().jump(tail, &[]);
     }
 
+    /// Leaves it where all that has passed is known.
+    fn leave_known(&mut self, exit: &Exit, pending: &Pending) {
+        self.give_back_registers(exit.written);
+        for (at, more) in pending.counts.into_iter().enumerate().filter(|(_, more)| *more > 0) {
+            let more = self.builder.ins().iconst(I64, more as i64);
+            self.give_back_count(at, more);
+        }
+        let passed = match self.address(exit) {
+            Some(address) => self.builder.ins().bor_imm(address, pending.cycles as i64),
+            None => self.builder.ins().iconst(I64, pending.cycles as i64),
+        };
+        let code = self.builder.ins().iconst(I64, exit.code as i64);
+        self.builder.ins().return_(&[passed, code]);
+    }
+
+    /// Gives what is accessed next, where it stands in what is told.
+    fn address(&mut self, exit: &Exit) -> Option<Value> {
+        let (base, offset) = exit.access?;
+        let base = self.register(base);
+        let address = match offset {
+            0 => base,
+            offset => self.builder.ins().iadd_imm(base, i64::from(offset as i32)),
+        };
+        let address = self.builder.ins().uextend(I64, address);
+        Some(self.builder.ins().ishl_imm(address, i64::from(ADDRESS_SHIFT)))
+    }
+
     /// Gives back what is the hart's, and what was counted.
     fn give_back(&mut self, written: Registers) {
-        let flags = MemFlags::trusted();
-        for register in (1..32).filter(|register| written >> register & 1 == 1) {
-            let value = self.builder.use_var(self.registers[register as usize]);
-            self.builder.ins().store(flags, value, self.x, register * REGISTER_BYTES);
-        }
+        self.give_back_registers(written);
         for (at, variable) in self.counts.into_iter().enumerate() {
             if self.counted[at] {
-                let offset = (at * size_of::<u64>()) as i32;
-                let value = self.builder.use_var(variable);
-                let before = self.builder.ins().load(I64, flags, self.told, offset);
-                let sum = self.builder.ins().iadd(before, value);
-                self.builder.ins().store(flags, sum, self.told, offset);
+                let more = self.builder.use_var(variable);
+                self.give_back_count(at, more);
             }
         }
-        let now = self.builder.use_var(self.now);
+        let passed = self.builder.use_var(self.passed);
         let code = self.builder.use_var(self.code);
-        self.builder.ins().return_(&[now, code]);
+        self.builder.ins().return_(&[passed, code]);
+    }
+
+    fn give_back_registers(&mut self, written: Registers) {
+        for register in (1..32).filter(|register| written >> register & 1 == 1) {
+            let value = self.builder.use_var(self.registers[register as usize]);
+            let offset = register * REGISTER_BYTES;
+            self.builder.ins().store(MemFlags::trusted(), value, self.x, offset);
+        }
+    }
+
+    fn give_back_count(&mut self, at: usize, more: Value) {
+        let (counts, offset) = match at {
+            0 => (self.retired, 0),
+            at => (self.told, ((at - 1) * size_of::<u64>()) as i32),
+        };
+        let flags = MemFlags::trusted();
+        let before = self.builder.ins().load(I64, flags, counts, offset);
+        let sum = self.builder.ins().iadd(before, more);
+        self.builder.ins().store(flags, sum, counts, offset);
     }
 
     /// Begins a block that nobody else leads to.
@@ -284,7 +364,7 @@ impl<'a> Generator<'a> {
 
     /// Brings the variables up to date.
     fn tell(&mut self, pending: &mut Pending) {
-        self.add(self.now, pending.cycles);
+        self.add(self.cycles, pending.cycles);
         for at in 0..COUNTS {
             self.add(self.counts[at], pending.counts[at]);
         }
@@ -293,8 +373,12 @@ impl<'a> Generator<'a> {
 
     fn add(&mut self, variable: Variable, more: u64) {
         if more > 0 {
-            let before = self.builder.use_var(variable);
-            let sum = self.builder.ins().iadd_imm(before, more as i64);
+            let sum = if self.is_known {
+                self.builder.ins().iconst(I64, more as i64)
+            } else {
+                let before = self.builder.use_var(variable);
+                self.builder.ins().iadd_imm(before, more as i64)
+            };
             self.builder.def_var(variable, sum);
         }
     }
@@ -316,55 +400,34 @@ impl<'a> Generator<'a> {
             Operand::Constant(value) => self.constant(value),
         }
     }
-
-    fn operation(&mut self, operation: Operation, a: Value, b: Value) -> Value {
-        let ins = self.builder.ins();
-        match operation {
-            Operation::Add => ins.iadd(a, b),
-            Operation::Sub => ins.isub(a, b),
-            // Cranelift's shifts take their amount modulo the width, as RISC-V's do.
-            Operation::Sll => ins.ishl(a, b),
-            Operation::Srl => ins.ushr(a, b),
-            Operation::Sra => ins.sshr(a, b),
-            Operation::Xor => ins.bxor(a, b),
-            Operation::Or => ins.bor(a, b),
-            Operation::And => ins.band(a, b),
-            Operation::Mul => ins.imul(a, b),
-            Operation::Mulh => ins.smulhi(a, b),
-            Operation::Mulhu => ins.umulhi(a, b),
-            Operation::Slt => self.less(IntCC::SignedLessThan, a, b),
-            Operation::Sltu => self.less(IntCC::UnsignedLessThan, a, b),
-            Operation::Mulhsu => {
-                let a = self.builder.ins().sextend(I64, a);
-                let b = self.builder.ins().uextend(I64, b);
-                let product = self.builder.ins().imul(a, b);
-                let high = self.builder.ins().ushr_imm(product, 32);
-                self.builder.ins().ireduce(I32, high)
-            }
-        }
-    }
-
-    fn less(&mut self, comparison: IntCC, a: Value, b: Value) -> Value {
-        let is_less = self.builder.ins().icmp(comparison, a, b);
-        self.builder.ins().uextend(I32, is_less)
-    }
 }
 
 /// Says what a region counts at all.
 fn counted(region: &Region) -> [bool; COUNTS] {
     let mut counted = [false; COUNTS];
     for step in &region.steps {
-        counted[Count::Retired as usize] |= step.what != What::Access;
+        counted[Count::Retired as usize] |= !matches!(step.what, What::Access { .. });
         match step.what {
             What::Compute { cycles, .. } => counted[Count::Arithmetic as usize] |= cycles > 1,
             What::Branch { target, .. } | What::Jump { target, .. } => {
                 counted[Count::Branch as usize] |= lost(&target) > 0;
                 counted[Count::Fetch as usize] |= target.fetch > 0;
             }
-            What::Access => {}
+            What::Touch { load_use, .. } => counted[Count::LoadUse as usize] |= load_use > 0,
+            What::Access { .. } => {}
         }
     }
     counted
+}
+
+/// Gives the cycles in which a region ends at the latest, if no step of it is executed twice.
+fn most_cycles(region: &Region) -> u64 {
+    let cycles = |step: &Step| match step.what {
+        What::Compute { cycles, .. } | What::Touch { cycles, .. } => cycles,
+        What::Branch { target, .. } | What::Jump { target, .. } => target.cycles,
+        What::Access { .. } => 0,
+    };
+    region.steps.iter().map(|step| u64::from(cycles(step))).sum()
 }
 
 /// Gives the cycles that are counted as lost by a jump.
@@ -375,16 +438,5 @@ fn lost(target: &Target) -> u16 {
 /// Makes the exit behind a step; where it goes is not known yet.
 fn after(at: usize, written: Registers, cycles: u16, flags: u64) -> Exit {
     let last = (at as u64) << STEP_SHIFT | u64::from(cycles) << CYCLES_SHIFT;
-    Exit { written, code: last | flags }
-}
-
-fn comparison(condition: Condition) -> IntCC {
-    match condition {
-        Condition::Eq => IntCC::Equal,
-        Condition::Ne => IntCC::NotEqual,
-        Condition::Lt => IntCC::SignedLessThan,
-        Condition::Ge => IntCC::SignedGreaterThanOrEqual,
-        Condition::Ltu => IntCC::UnsignedLessThan,
-        Condition::Geu => IntCC::UnsignedGreaterThanOrEqual,
-    }
+    Exit { written, access: None, code: last | flags }
 }

@@ -1,16 +1,17 @@
 //! What a block tells when it is left.
 
-/// Counts what a block has done; it adds to what is there.
+/// Counts cycles that are lost in a pipeline; a block adds to what is there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Counts {
-    /// Instructions.
-    pub retired: u64,
-    /// Cycles lost by branches and jumps.
+    /// A load's result was used by the next instruction, or a jump waited for its register; or the pipeline
+    /// waits for each response.
+    pub load_use: u64,
+    /// Taken branches and jumps.
     pub branch: u64,
-    /// Cycles lost by multiplications.
+    /// Multi-cycle multiplications and divisions.
     pub arithmetic: u64,
-    /// Cycles lost by fetching the second half of what was jumped to.
+    /// Instructions had to be fetched.
     pub fetch: u64,
 }
 
@@ -24,17 +25,30 @@ pub(crate) const ACCESS: u64 = 1 << 34;
 pub(crate) const CYCLES_SHIFT: u32 = 35;
 /// Where the number of that step stands.
 pub(crate) const STEP_SHIFT: u32 = 51;
+/// Where the address of the access at which a block was left stands, above the cycles that have passed.
+pub(crate) const ADDRESS_SHIFT: u32 = 32;
 
 /// Says how a block was left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Left {
-    /// Cycle of the instruction that comes next.
-    pub now: u64,
+    pub(crate) passed: u64,
     pub(crate) exit: u64,
 }
 
 impl Left {
+    /// Gives the cycles from the block's begin to the instruction that comes next.
+    #[inline(always)]
+    pub const fn cycles(self) -> u64 {
+        self.passed as u32 as u64
+    }
+
+    /// Gives the address that the instruction accesses that comes next; known at an access alone.
+    #[inline(always)]
+    pub const fn address(self) -> u32 {
+        (self.passed >> ADDRESS_SHIFT) as u32
+    }
+
     /// Gives the place of the instruction that comes next.
     #[inline(always)]
     pub const fn place(self) -> u32 {

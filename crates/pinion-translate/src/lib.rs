@@ -3,8 +3,9 @@
 //! In: a [`Region`], instructions that compute, branch and jump among themselves, with what each costs in
 //! cycles. Out: a [`Block`] that executes them on a hart's registers, until the region is left or a cycle is
 //! reached, and says where, when, and what was counted on the way. It knows nothing of pipelines, caches and
-//! memory: whoever makes a region knows what its instructions cost, and sees to it that nothing else can
-//! happen while they execute. What touches memory ends a region.
+//! addresses: whoever makes a region knows what its instructions cost, and sees to it that nothing else can
+//! happen while they execute. What touches memory ends a region; it may be the first of one, which is then
+//! given the bytes that it touches.
 //!
 //! Cranelift makes the code. A block owns the pages it lies in, and they go with it; they are written
 //! first and executable afterwards, never both.
@@ -16,6 +17,8 @@ mod dataflow;
 #[cfg(all(feature = "jit", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod generate;
 mod left;
+#[cfg(all(feature = "jit", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod operate;
 mod region;
 
 #[cfg(all(feature = "jit", any(target_arch = "x86_64", target_arch = "aarch64")))]
@@ -29,7 +32,7 @@ pub use block::{AVAILABLE, Block, Translator};
 #[cfg(all(feature = "jit", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub use code::{Compiler, Pages};
 pub use left::{Counts, Left};
-pub use region::{Condition, Operand, Operation, Region, Step, Target, What};
+pub use region::{Condition, Operand, Operation, Region, Step, Target, Touch, What};
 
 use thiserror::Error;
 

@@ -13,7 +13,14 @@ pub enum Block {}
 
 impl Block {
     /// Cannot be called: there is no block.
-    pub fn execute(&self, _: &mut [u32; 32], _: u64, _: u64, _: &mut Counts) -> Left {
+    pub fn execute(
+        &self,
+        _: &mut [u32; 32],
+        _: &mut [u8; 4],
+        _: u64,
+        _: &mut u64,
+        _: &mut Counts,
+    ) -> Left {
         match *self {}
     }
 }

@@ -20,6 +20,30 @@ pub enum Operation {
     Mulhu,
 }
 
+/// Names what is done with the bytes that a block is given: instructions by their own names, atomics, which
+/// are those of words, without what they share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the instructions' own names")]
+pub enum Touch {
+    Lb,
+    Lbu,
+    Lh,
+    Lhu,
+    Lw,
+    Sb,
+    Sh,
+    Sw,
+    Add,
+    Swap,
+    Xor,
+    And,
+    Or,
+    Min,
+    Max,
+    Minu,
+    Maxu,
+}
+
 /// Names when a branch is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the instructions' own names")]
@@ -88,8 +112,26 @@ pub enum What {
         /// Where it goes.
         target: Target,
     },
-    /// Accesses memory: here a region ends, before it is executed.
-    Access,
+    /// Accesses memory, at a register's value and an offset: here a region ends, before it is executed.
+    Access {
+        /// Number of the register.
+        base: u8,
+        /// The offset.
+        offset: u32,
+    },
+    /// Accesses the bytes that a block is given; nothing but a region's first step does.
+    Touch {
+        /// What it does with them.
+        touch: Touch,
+        /// Number of the register that gets what was there; 0: nothing is kept.
+        rd: u8,
+        /// Number of the register whose value goes there.
+        rs2: u8,
+        /// Cycles from the one in which it is performed to the next instruction's.
+        cycles: u16,
+        /// Those of them that are counted as waiting for what it loads.
+        load_use: u16,
+    },
 }
 
 /// Describes an instruction of a region.
@@ -104,9 +146,11 @@ pub struct Step {
 }
 
 /// Describes what is translated as one. It is entered at its first step; whoever goes to a place that
-/// is none of its steps' leaves it.
+/// is none of its steps' leaves it, and so does who goes to that of its [`What::Touch`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Region {
     /// The instructions, each place once.
     pub steps: Vec<Step>,
+    /// The smallest budget of cycles that it is executed with.
+    pub budget: u64,
 }

@@ -99,7 +99,9 @@ fn datatypes_and_overlap_reach_what_was_published() {
     for kind in ["complex", "simple"] {
         let name = format!("{kind}, 20 elements x 16 messages: alone");
         let difference = difference("fpspin-fig10", &name);
-        assert!(difference.abs() < 0.15, "{name}: {difference}");
+        // Our handler waits for L2 handler memory, whose turns are the RTL's: figures/fpspin-fig10.toml has the parts.
+        let most = if kind == "simple" { 0.2 } else { 0.1 };
+        assert!(difference.abs() < most, "{name}: {difference}");
     }
     let (least, _) = compared("fpspin-fig10", "overlap of messages from 1 MB on, the least");
     assert!(least >= 0.98, "{least}");

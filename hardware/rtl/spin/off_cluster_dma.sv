@@ -85,7 +85,7 @@ module off_cluster_dma #(
     wire [63:0]         to_host;
     wire [31:0]         to_nic;
     wire [BYTES_BITS-1:0] to_bytes;
-    wire                to_room, from_room, start_ready, fetched, fetched_far, tags_room, target_room, has_target;
+    wire                to_room, from_room, start_ready, fetched, fetched_far, fetched_late, tags_room, target_room, has_target;
     /* verilator lint_off UNUSEDSIGNAL */
     wire                to_has_tag, due_room, direct_room;
     wire [$clog2(COMMANDS+1)-1:0] tags_count, targets_count, moving_count;
@@ -108,8 +108,8 @@ module off_cluster_dma #(
         .start_ready(start_ready), .start_from(to_nic), .start_bytes(to_bytes),
         .start_offset(to_host[OFFSET-1:0]), .l1_valid(l1_valid), .l1_ready(l1_ready), .l1_line(l1_line),
         .l1_data(l1_data), .l2_valid(l2_valid), .l2_ready(l2_ready), .l2_line(l2_line),
-        .l2_data(l2_data), .fetched(fetched), .fetched_far(fetched_far), .out_valid(line_valid),
-        .out_ready(line_ready), .out_data(line_data), .out_strobes(line_strobes), .out_last(line_last)
+        .l2_data(l2_data), .fetched(fetched), .fetched_far(fetched_far), .fetched_late(fetched_late),
+        .out_valid(line_valid), .out_ready(line_ready), .out_data(line_data), .out_strobes(line_strobes), .out_last(line_last)
     );
     queue #(.WIDTH(TAG_BITS), .DEPTH(COMMANDS)) tags (
         .clock(clock), .reset(reset), .in_valid(to_waits && target_room && start_ready), .in_ready(tags_room),
@@ -128,7 +128,7 @@ module off_cluster_dma #(
         else if (line_valid && line_ready) line_number <= line_number + 1'b1;
     due_queue #(.WIDTH(TAG_BITS), .DEPTH(2*COMMANDS)) to_done (
         .clock(clock), .reset(reset), .now(now), .in_valid(fetched), .in_ready(due_room),
-        .in_due(now + TO_HOST_CYCLES + (fetched_far ? FAR_CYCLES : 8'd0)), .in_data(to_done_tag),
+        .in_due(now + TO_HOST_CYCLES + (fetched_far ? FAR_CYCLES : 8'd0) + 8'(fetched_late)), .in_data(to_done_tag),
         .out_valid(done_valid[1]), .out_ready(done_ready[1]), .out_data(done_tag[TAG_BITS +: TAG_BITS])
     );
 
@@ -181,6 +181,10 @@ module off_cluster_dma #(
     assign from_ready = asks && asks_last;
     assign from_takes = from_ready;
     always @(posedge clock)
+        if (reset) ahead <= 0;
+        else if (asks && asks_first) ahead <= from_wait - 1'b1;
+        else if (ahead != 0) ahead <= ahead - 1'b1;
+    always @(posedge clock)
         if (reset || from_takes) asked <= 0;
         else if (asks) asked <= asked + 1'b1;
 
@@ -192,7 +196,17 @@ module off_cluster_dma #(
     wire                has_move, move_takes;
     // It is to be done then, however early its data come: counted from its first request.
     wire [7:0] from_far = from_nic[31:24] == 8'h1c ? FAR_CYCLES : 8'd0;
-    wire [7:0] from_due = now + FROM_HOST_CYCLES + from_far + 8'(32'(from_lines) > 100 ? 32'd100 : 32'(from_lines));
+    // As many cycles as lines to write, where bytes move down one more; of a single one, as many as come.
+    wire [SPAN-1:0] into_span = SPAN'(from_nic[OFFSET-1:0]) + SPAN'(from_bytes) + SPAN'(BYTES - 1);
+    wire [STEP-1:0] into_lines = into_span[SPAN-1:OFFSET];
+    wire [STEP-1:0] from_steps = into_lines == 1 ? from_lines
+        : into_lines + STEP'(from_nic[OFFSET-1:0] < from_host[OFFSET-1:0]);
+    // The copy before writes until `ahead` cycles from now; this one's lines go behind its.
+    reg  [7:0]      ahead;
+    wire [7:0]      own_steps = 8'(32'(from_steps) > 100 ? 32'd100 : 32'(from_steps));
+    wire [7:0]      behind = ahead + 8'(32'(into_lines) > 100 ? 32'd100 : 32'(into_lines));
+    wire [7:0]      from_wait = ahead != 0 && behind > own_steps ? behind : own_steps;
+    wire [7:0]      from_due = now + FROM_HOST_CYCLES + from_far + from_wait;
     /* verilator lint_off UNUSEDSIGNAL */
     wire [3:0] came_count;
     wire       came_room, from_due_room;
@@ -247,7 +261,7 @@ module off_cluster_dma #(
         .out_data(done_tag[2*TAG_BITS +: TAG_BITS])
     );
 
-    wire _unused = &{1'b0, from_span[OFFSET-1:0], move_span[OFFSET-1:0], read_span[OFFSET-1:0]};
+    wire _unused = &{1'b0, from_span[OFFSET-1:0], into_span[OFFSET-1:0], move_span[OFFSET-1:0], read_span[OFFSET-1:0]};
 endmodule
 
 `default_nettype wire

@@ -46,6 +46,8 @@ module outbound #(
     localparam [7:0] FAR_CYCLES = 2;
 
     wire                waits, starts, start_ready, fetched, fetched_far, tag_room, due_room;
+    // A send is done when it is read, whenever its last bytes leave.
+    wire                fetched_late;
     wire [TAG_BITS-1:0] tag, next_tag;
     wire [31:0]         from;
     wire [BYTES_BITS-1:0] bytes;
@@ -63,7 +65,7 @@ module outbound #(
         .start_from(from), .start_bytes(bytes), .start_offset($clog2(BYTES)'(0)), .l1_valid(l1_valid),
         .l1_ready(l1_ready), .l1_line(l1_line), .l1_data(l1_data), .l2_valid(l2_valid),
         .l2_ready(l2_ready), .l2_line(l2_line), .l2_data(l2_data), .fetched(fetched),
-        .fetched_far(fetched_far), .out_valid(m_axis_tvalid), .out_ready(m_axis_tready),
+        .fetched_far(fetched_far), .fetched_late(fetched_late), .out_valid(m_axis_tvalid), .out_ready(m_axis_tready),
         .out_data(m_axis_tdata), .out_strobes(m_axis_tkeep), .out_last(m_axis_tlast)
     );
     wire has_tag;
@@ -77,7 +79,7 @@ module outbound #(
         .in_due(fetched_far ? now + FAR_CYCLES : now), .in_data(next_tag), .out_valid(done_valid),
         .out_ready(done_ready), .out_data(done_tag)
     );
-    wire _unused = &{1'b0, tag_count, has_tag, due_room};
+    wire _unused = &{1'b0, tag_count, has_tag, due_room, fetched_late};
 endmodule
 
 `default_nettype wire

@@ -157,7 +157,9 @@ pub fn compare<'a>(
     let runs = set.runs(filter)?;
     side_by_side(&runs, jobs.into(), |run| {
         let dir = set.dir.join(&run.run);
-        let rtl: Vec<Measured> = read(&dir.join("rtl_packets.csv"))?;
+        let path = dir.join("rtl_packets.csv");
+        let rtl: Vec<Measured> = read(&path)?;
+        super::set::finite(&path, &rtl)?;
         Ok(compare_run(run, &passages(&dir, machine, run)?, &measured(&rtl)))
     })
 }
@@ -221,6 +223,7 @@ fn passages(dir: &Path, machine: &Machine, run: &Run) -> Result<Passages> {
     });
     let mut captured = captured.into_iter();
     let frames = frames(packets, |_| captured.next().unwrap_or_default());
+    let frames = frames.map_err(|why| Error::Usage(format!("{}: {why}", run.run)))?;
     Ok(Passages::through(&mut nic, frames))
 }
 

@@ -80,6 +80,7 @@ fn nic_and_frames(set: &Set, machine: &Machine, row: &Row) -> Result<(Nic, Vec<F
     let scenario = set.scenario(row)?;
     let packets = scenario.iter().map(|it| (ContextId(0), *it));
     let frames = frames(packets, |packet| set::contents(packet.packet, packet.bytes));
+    let frames = frames.map_err(|why| Error::Usage(format!("{}: {why}", row.row)))?;
     Ok((nic, frames))
 }
 
@@ -118,16 +119,35 @@ fn context(image: &Image, row: &Row) -> Result<ExecutionContext> {
     })
 }
 
+/// The longest time in which a scenario's packets arrive: an hour.
+const LONGEST_NS: u64 = 3_600_000_000_000;
+
+/// Bytes of the longest packet of a scenario, as captures have them.
+const LONGEST_BYTES: u32 = 262_144;
+
 /// Makes a scenario's frames: each arrives a cycle after the one before, or after its pause.
+///
+/// # Errors
+/// Which packet has no bytes or too many, or comes after more than an hour.
 fn frames(
     packets: impl Iterator<Item = (ContextId, ScenarioPacket)>,
     mut contents: impl FnMut(&ScenarioPacket) -> Vec<u8>,
-) -> Vec<Frame> {
-    let mut arrival_ns = 0;
+) -> std::result::Result<Vec<Frame>, String> {
+    let mut arrival_ns: u64 = 0;
     let frame = |(context, packet): (ContextId, ScenarioPacket)| {
+        let number = packet.packet;
+        if !(1..=LONGEST_BYTES).contains(&packet.bytes) {
+            let wrong = packet.bytes;
+            return Err(format!(
+                "packet {number} of its scenario has {wrong} bytes; packets have 1 to {LONGEST_BYTES}"
+            ));
+        }
         let arrival = Time::from_ns(arrival_ns);
-        arrival_ns += packet.wait_cycles.max(1);
-        Frame {
+        arrival_ns = arrival_ns.saturating_add(packet.wait_cycles.max(1));
+        if arrival_ns > LONGEST_NS {
+            return Err(format!("the pause after packet {number} of its scenario is too long"));
+        }
+        Ok(Frame {
             arrival,
             bytes: contents(&packet),
             skip: 0,
@@ -138,7 +158,7 @@ fn frames(
                 l1_bytes: packet.l1_bytes,
             }),
             tag: u64::from(packet.packet),
-        }
+        })
     };
     packets.map(frame).collect()
 }
@@ -164,6 +184,28 @@ mod tests {
         assert!(compare(29.0, 27.0) && !compare(29.1, 27.0));
         assert!(compare(1050.0, 1000.0) && !compare(949.0, 1000.0));
         assert!(comparison(&row("burst_64"), "burst_latency_ns", 9.0, 100.0).pass);
+    }
+
+    #[test]
+    fn packets_that_no_hardware_was_given_are_refused() {
+        let given = |bytes, wait_cycles| {
+            let packet = ScenarioPacket {
+                packet: 3,
+                message: 0,
+                bytes,
+                l1_bytes: 0,
+                end_of_message: 1,
+                wait_cycles,
+            };
+            frames([(ContextId(0), packet)].into_iter(), |_| vec![0; 64]).map(|frames| frames.len())
+        };
+        assert_eq!(given(64, 400), Ok(1));
+        for bytes in [0, LONGEST_BYTES + 1, u32::MAX] {
+            assert!(given(bytes, 400).unwrap_err().contains("packet 3 of its scenario has"));
+        }
+        for pause in [LONGEST_NS + 1, u64::MAX / 1000 + 1, u64::MAX] {
+            assert!(given(64, pause).unwrap_err().contains("the pause after packet 3"));
+        }
     }
 
     #[test]

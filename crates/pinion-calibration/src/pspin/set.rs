@@ -124,12 +124,29 @@ impl Set {
         if results.is_empty() {
             return Err(Error::Usage(format!("{} has no results", path.display())));
         }
+        finite(&path, &results)?;
         Ok(results)
     }
 
     /// Names the program of a row.
     pub fn program(&self, row: &Row) -> PathBuf {
         self.dir.join("elf").join(format!("{}.elf", row.program))
+    }
+}
+
+/// Looks whether results are numbers to compare with.
+///
+/// # Errors
+/// Which is none.
+pub fn finite(path: &Path, results: &[Measured]) -> Result<()> {
+    let is_none =
+        |it: &&Measured| ![it.inbound_ns, it.her_ns, it.done_ns].iter().all(|ns| ns.is_finite());
+    match results.iter().find(is_none) {
+        None => Ok(()),
+        Some(it) => {
+            let problem = format!("packet {} has a time that is no number", it.packet);
+            Err(Error::Usage(format!("{}: {problem}", path.display())))
+        }
     }
 }
 

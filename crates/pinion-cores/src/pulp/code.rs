@@ -13,7 +13,9 @@ use super::micro_op::UNKNOWN;
 pub use super::micro_op::{Flags, Kind, MicroOp, Register};
 use super::prefetch_buffer::PrefetchBuffer;
 use super::run_ahead::run_ahead;
-use super::translated::{Placed, Translated, Went};
+pub use super::translated::Placed;
+use super::translated::Translated;
+use super::went::Went;
 use super::{Core, Costs, NO_REGISTER};
 use crate::port::{Destinations, HeldLines};
 
@@ -28,6 +30,12 @@ const NOWHERE: u32 = u32::MAX;
 
 /// Instructions from which on a run is not made longer.
 const LONGEST_RUN: u16 = 1 << 15;
+
+/// Gives the block of a number that a micro-operation has, among all of them.
+#[inline(always)]
+pub fn block_of(blocks: &[Option<Placed>], number: u16) -> Option<&Placed> {
+    blocks.get(usize::from(number).wrapping_sub(1))?.as_ref()
+}
 
 /// Tells whether an instruction stalls behind one that loads a register.
 #[inline(always)]
@@ -71,15 +79,15 @@ impl Code {
     }
 
     /// Counts the work of a core, in cycles; says whether somebody is to look at one:
-    /// [`Self::look_behind_access`] or [`Self::look_back`].
+    /// [`Self::look_at_access`] or [`Self::look_back`].
     #[inline(always)]
     pub fn is_sample_due(&mut self, work: u64) -> bool {
         self.translated.as_mut().is_some_and(|translated| translated.is_sample_due(work))
     }
 
-    /// Looks at a core that goes on from a place behind an access, when all have retired so many
-    /// instructions: a place that is met often is translated.
-    pub fn look_behind_access(
+    /// Looks at a core's access, when all have retired so many instructions: what is behind one that is met often is
+    /// translated, with the access if there are few such.
+    pub fn look_at_access(
         &mut self,
         port: impl HeldLines,
         (place, time): (u32, u64),
@@ -89,7 +97,11 @@ impl Code {
         let Some(translated) = &mut self.translated else { return };
         let has_time = translated.sample(retired);
         if translated.meet(place) && has_time {
-            self.translate_reached(port, (place, time), costs);
+            let step = self.micro.get(place as usize).map_or(0, |access| access.step);
+            let places = [place, place + u32::from(step)];
+            if let Some(first) = places.into_iter().find(|&place| self.may_begin(place)) {
+                self.translate_reached(port, (first, time), costs);
+            }
         }
     }
 
@@ -119,9 +131,17 @@ impl Code {
         let (mut core, mut then, mut went) = (core.clone(), time, Went::default());
         run_ahead::<false, _, _>(&mut core, &port, costs, self, &mut then, &mut went);
         let base = self.program.base();
-        if let Some(place) = self.translated.as_mut().and_then(|one| one.choose(base, &went)) {
+        if let Some(place) = self.translated.as_mut().and_then(|one| one.choose(base, &went))
+            && self.may_begin(place)
+        {
             self.translate_reached(port, (place, time), costs);
         }
+    }
+
+    /// Says whether a block may begin at a place: at an access only if there are few such.
+    fn may_begin(&self, place: u32) -> bool {
+        let accesses = self.micro.get(place as usize).is_some_and(|one| one.kind.accesses());
+        !accesses || self.translated.as_ref().is_some_and(|it| it.is_one_of_few(place))
     }
 
     /// Translates what begins at a place, as far as cores have it within reach at `time`.
@@ -157,7 +177,13 @@ impl Code {
     /// Gives the block of a number that a micro-operation has.
     #[inline(always)]
     pub(super) fn block(&self, number: u16) -> Option<&Placed> {
-        self.translated.as_ref()?.block(number)
+        block_of(self.translated_blocks(), number)
+    }
+
+    /// Gives what is executed in place of micro-operations: for [`block_of`].
+    #[inline(always)]
+    pub fn translated_blocks(&self) -> &[Option<Placed>] {
+        self.translated.as_ref().map_or(&[], |translated| translated.blocks())
     }
 
     /// Forgets the blocks that depend on what lies between two places.
@@ -448,6 +474,11 @@ mod tests {
         code.load(BASE + 8, &ADDI.to_le_bytes());
         translate(&mut code);
         assert_eq!(blocks(&code), all, "as before");
+        code.translate(6, 0..32, &costs);
+        let begins_with_access = |code: &Code| code.micro()[6].block != 0;
+        assert_eq!(begins_with_access(&code), all[0], "the load, and what is behind it");
+        code.invalidate(BASE + 22, 1);
+        assert!(!begins_with_access(&code), "the second instruction behind it");
         code.clear();
         assert_eq!(blocks(&code), [false; 2]);
     }

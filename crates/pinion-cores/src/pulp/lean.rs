@@ -7,7 +7,7 @@
 //! a jump may go to any half word, and without Xpulp.
 
 use pinion_isa::{Class, Extensions};
-use pinion_translate::{Counts, Left};
+use pinion_translate::Left;
 
 use super::code::{Code, Kind, MicroOp, waits_for};
 use super::costs::Costs;
@@ -81,7 +81,7 @@ pub fn run_lean<P: HeldLines + Destinations + Copy>(
 }
 
 /// Says what ended a way through the loop, where it does not end at near memory.
-enum End {
+pub(super) enum End {
     /// The core yields, or must fetch.
     Shared,
     /// An access to something else at this address.
@@ -107,7 +107,7 @@ pub fn run_to_near<P: HeldLines + Destinations + Copy>(
     let base = code.base();
     let begun = *time + start.response;
     let mut now = begun;
-    let mut place = start.place;
+    let place = start.place;
     let mut reach = core.buffer.reach(&port, base);
     if !reach.contains(place) {
         let pc = base.wrapping_add(place << 1);
@@ -123,11 +123,7 @@ pub fn run_to_near<P: HeldLines + Destinations + Copy>(
         now += start.stalls * costs.load_use;
         core.stalls.load_use += now - *time;
     }
-    // When the next instruction could leave after the last one of which the core remembers when that
-    // left; what comes behind leaves a cycle after the other.
-    let mut passed = now;
-    let mut retired = 0;
-    let mut ops = within(micro, reach);
+    let ops = within(micro, reach);
     // Accesses often follow each other.
     if let Some(one) = ops.get(place as usize)
         && one.kind.accesses()
@@ -141,6 +137,29 @@ pub fn run_to_near<P: HeldLines + Destinations + Copy>(
             return Some((address, place));
         }
     }
+    let start = Start { place, ..start };
+    run_on(core, port, costs, (code, micro), (start, reach, ops), (now, begun), time, stop)
+}
+
+/// Goes on from a place at `now`, as a core that has run ahead since `begun`; `ops` are the micro-operations
+/// within reach, none of them if the place is not.
+#[inline(always)]
+#[expect(clippy::too_many_arguments, reason = "it is a part of the function above")]
+pub(super) fn run_on<'a, P: HeldLines + Destinations + Copy>(
+    core: &mut Core,
+    port: P,
+    costs: &Costs,
+    (code, micro): (&Code, &'a [MicroOp]),
+    (start, mut reach, mut ops): (Start, Reach, &'a [MicroOp]),
+    (mut now, begun): (u64, u64),
+    time: &mut u64,
+    stop: &mut Stop,
+) -> Option<(u32, u32)> {
+    let (base, mut place) = (code.base(), start.place);
+    // When the next instruction could leave after the last one of which the core remembers when that
+    // left; what comes behind leaves a cycle after the other.
+    let mut passed = now;
+    let mut retired = 0;
     let end = 'run: loop {
         // A run: all that only computes, and what ends it. Its cycles are counted beforehand.
         let Some(mut one) = ops.get(place as usize) else {
@@ -155,16 +174,16 @@ pub fn run_to_near<P: HeldLines + Destinations + Copy>(
             continue 'run;
         };
         if one.block != 0
+            && !one.kind.accesses()
             && let Some(placed) = code.block(one.block)
             && placed.lies_within(reach)
             && !(start.waited && retired == 0)
         {
-            let left = execute(core, placed, now, begun + RUN_AHEAD_CYCLES);
+            let left = execute(core, placed, (begun + RUN_AHEAD_CYCLES).saturating_sub(now));
             retired += 1; // the others are counted
-            (now, place) = (left.now, left.place());
+            (now, place) = (now + left.cycles(), left.place());
             if left.at_access() {
-                let Some(access) = ops.get(place as usize) else { break 'run End::Shared };
-                let address = access.rs1.of(&core.hart.x).wrapping_add(access.imm);
+                let address = left.address();
                 if !port.is_near(address) {
                     (core.left, core.jumped, passed) = (now, false, now);
                     break 'run End::Far(address);
@@ -359,14 +378,9 @@ pub fn run_to_near<P: HeldLines + Destinations + Copy>(
 /// Executes a block, and counts all of its instructions but the last; says how it was left.
 #[cold]
 #[inline(never)]
-fn execute(core: &mut Core, placed: &Placed, now: u64, yields_at: u64) -> Left {
-    let mut counts = Counts::default();
-    let left = placed.block.execute(&mut core.hart.x, now, yields_at, &mut counts);
-    core.stalls.branch += counts.branch;
-    core.stalls.arithmetic += counts.arithmetic;
-    core.stalls.fetch += counts.fetch;
-    debug_assert!(counts.retired > 0, "no block begins with an access");
-    core.hart.instret += counts.retired - 1;
+fn execute(core: &mut Core, placed: &Placed, budget: u64) -> Left {
+    let left = placed.execute(core, &mut [0; 4], budget);
+    core.hart.instret -= 1;
     left
 }
 
@@ -374,7 +388,7 @@ fn execute(core: &mut Core, placed: &Placed, now: u64, yields_at: u64) -> Left {
 /// ends its way through the loop; says why it stops, and when.
 #[cold]
 #[inline(never)]
-fn stop_at<P: HeldLines + Destinations + Copy>(
+pub(super) fn stop_at<P: HeldLines + Destinations + Copy>(
     core: &mut Core,
     port: P,
     costs: &Costs,
@@ -403,7 +417,7 @@ fn stop_at<P: HeldLines + Destinations + Copy>(
 
 /// Gives the micro-operations up to the end of a reach.
 #[inline(always)]
-fn within(micro: &[MicroOp], reach: Reach) -> &[MicroOp] {
+pub(super) fn within(micro: &[MicroOp], reach: Reach) -> &[MicroOp] {
     micro.get(..reach.end as usize).unwrap_or(micro)
 }
 

@@ -12,15 +12,18 @@
 //! [`InstructionPort`]: crate::port::InstructionPort
 //! [`Destinations`]: crate::port::Destinations
 
+pub mod behind_access;
 pub mod code;
 pub mod costs;
 pub mod lean;
 mod micro_op;
 pub mod prefetch_buffer;
+mod reach;
 pub mod run_ahead;
 pub mod section;
 mod stalls;
 mod translated;
+mod went;
 
 use pinion_isa::{Access, Class, Hart, HartConfig, Instruction, MemoryKind};
 
@@ -112,7 +115,7 @@ impl Core {
     #[inline]
     pub const fn fetched(&mut self, time: u64, executes: u64) {
         if executes > time {
-            self.stalls.fetch += executes - time;
+            self.stalls.pipeline.fetch += executes - time;
             self.loaded = NO_REGISTER; // what was loaded came meanwhile
         }
     }

@@ -10,6 +10,8 @@
 
 use pinion_isa::{Class, DecodedProgram};
 
+pub(super) use super::reach::Reach;
+use super::reach::{NO_RUN, Run};
 use crate::port::{Answer, HeldLines, InstructionPort};
 
 /// Bytes of a word: the fetch stage sees one at a time.
@@ -51,6 +53,8 @@ pub struct PrefetchBuffer {
     at: u32,
     /// Lines around it that can be entered one from the other for nothing.
     run: Run,
+    /// Such lines somewhere else, where it was before: a call comes back to them.
+    other: Run,
 }
 
 /// Remembers what a core came to, and what it asked for there.
@@ -61,50 +65,11 @@ struct Held {
     asked: Option<u32>,
 }
 
-/// Lines in sequence that a cache has, as it was after so many changes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Run {
-    reach: Reach,
-    changes: u64,
-    /// First address of the last of them, if the cache has that one without its successor.
-    alone: u32,
-    /// Bytes of it that are within reach: 0 if there is none such.
-    calm: u32,
-    line_bytes: u32,
-}
-
-/// Says what executes without a look at the buffer, by [place](DecodedProgram::place).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Reach {
-    /// The first of it.
-    pub first: u32,
-    /// The first behind it.
-    pub end: u32,
-}
-
 /// Gives the bytes at a line's begin in which instructions have their successor before the last word: none of
 /// them asks for the next line.
 const fn calm_bytes(line_bytes: u32) -> u32 {
     line_bytes.saturating_sub(2 * WORD_BYTES)
 }
-
-impl Reach {
-    /// Makes it of half words, as far as they lie in a program from `base` on.
-    fn new(first: u32, half_words: u32, base: u32) -> Self {
-        let place = |half_word: u32| half_word.saturating_sub(base >> 1);
-        Self { first: place(first), end: place(first.saturating_add(half_words)) }
-    }
-
-    /// Says whether it contains a place.
-    #[inline(always)]
-    pub fn contains(&self, place: u32) -> bool {
-        self.first <= place && place < self.end
-    }
-}
-
-/// Stands for lines that are not known.
-const NO_RUN: Run =
-    Run { reach: Reach { first: 0, end: 0 }, changes: u64::MAX, alone: 0, calm: 0, line_bytes: 0 };
 
 /// Lines that a run goes on to either side, at most.
 const RUN_LINES: u32 = 32;
@@ -136,6 +101,7 @@ impl Default for PrefetchBuffer {
             entered: false,
             at: 0,
             run: NO_RUN,
+            other: NO_RUN,
         }
     }
 }
@@ -170,9 +136,25 @@ impl PrefetchBuffer {
         cache: impl HeldLines,
         base: u32,
     ) -> Option<Reach> {
+        let before = self.run;
+        let other = self.other;
+        if other.reach.contains(pc.wrapping_sub(base) >> 1)
+            && other.changes == cache.changes()
+            && (other.calm == 0 || cache.rests())
+            && self.is_free(time)
+        {
+            (self.run, self.other, self.ahead) = (other, before, NO_LINE);
+            let line_bytes = other.line_bytes;
+            let is_alone = pc.wrapping_sub(other.alone) < other.calm;
+            self.entered = !is_alone;
+            self.bytes = if is_alone { other.calm } else { line_bytes };
+            (self.start, self.at, self.line) = (other.alone, pc, pc >> line_bytes.trailing_zeros());
+            return Some(other.reach);
+        }
         if !self.enter(pc, time, &cache) {
             return None;
         }
+        self.other = before;
         let shift = cache.line_shift();
         let around = if self.entered { cache.around(self.line, time, RUN_LINES) } else { [0, 0] };
         let first = self.line - around[0];
@@ -225,11 +207,17 @@ impl PrefetchBuffer {
         (self.entered, self.run, self.held) = (false, NO_RUN, None);
     }
 
+    /// Says whether what it asked for has come by cycle `time`.
+    #[inline(always)]
+    fn is_free(&self, time: u64) -> bool {
+        self.data_at + JUMP_CYCLES <= time && self.later.is_none()
+    }
+
     /// Enters the line of an address if the cache has it and nothing is under way: then it costs nothing.
     /// Where the cache has its successor too, all of it executes. `false`: [`Self::fetch`] must see to it.
     #[inline(always)]
     pub fn enter(&mut self, pc: u32, time: u64, cache: &impl HeldLines) -> bool {
-        if self.data_at + JUMP_CYCLES > time || self.later.is_some() {
+        if !self.is_free(time) {
             return false;
         }
         let line = pc >> cache.line_shift();

@@ -6,23 +6,25 @@
 //! up to the next access. That is translated, and after it what it leads to, for as long as all of this
 //! takes a small part of the time that the run has taken so far ([`WORK_EACH`]): a short run has no
 //! blocks, and none takes longer than without them by more than that. A block stands for everything that can be
-//! reached from its first instruction on without an access and without an instruction that the
+//! reached from its first instruction, which may be an access, without another one and without an instruction that the
 //! [lean loop](super::lean) leaves to others; it holds what these cost, as the loop counts it, and is
 //! executed where all of it is within reach, so that nothing else can happen meanwhile. Tests hold it
 //! against the loop and the interpreter in lock-step.
 
 use std::ops::Range;
 
-use pinion_isa::{Class, Instruction, Op};
+use pinion_isa::{Class, Op};
 use pinion_translate::{
-    Block, Condition, Operand, Operation, Region, Step, Target, Translator, What,
+    Block, Condition, Left, Operand, Operation, Region, Step, Target, Touch, Translator, What,
 };
 
 use super::Core;
 use super::code::{Code, Kind, MicroOp};
 use super::costs::Costs;
 use super::prefetch_buffer::Reach;
-use super::run_ahead::Watch;
+use super::run_ahead::RUN_AHEAD_CYCLES;
+use super::went::Went;
+use crate::port::HeldLines;
 
 /// Work between two samples, in cycles of a core, in which a computer executes some forty instructions.
 const SAMPLE: i64 = 4096;
@@ -30,20 +32,21 @@ const SAMPLE: i64 = 4096;
 const AROUND: u64 = SAMPLE as u64 / 2;
 /// Samples in which a place must be met to be translated.
 const HOT: u16 = 8;
+/// Accesses that are begun with: those that are more than one of so many. A program that has many, each seldom, as an
+/// unrolled loop, would jump to another block for each, which the computer does not foresee.
+const MOST_ACCESSES: u32 = 12;
 /// Fewest instructions behind a place that are worth a block, in one way of a core from an access to the
 /// next, and the part of that way's which they must be.
 const MUCH: u64 = 32;
 const SHARE: u64 = 8;
-/// Most places of such a way that are told apart.
-const MOST_STRETCHES: usize = 64;
 /// Work for each instruction of a way that is looked at, so that this takes a fiftieth at most, too.
 const WORK_TO_LOOK: u64 = 128;
 /// Marks a place that has been looked at and is not worth a block.
 const GIVEN_UP: u16 = u16::MAX;
-/// Work that a block must have been waited for, and what one costs, with each of its instructions: fifty
-/// times what making it takes, so that this is a fiftieth of the time that a run has taken.
-const WORK_EACH: i64 = 500_000;
-const WORK_EACH_STEP: i64 = 60_000;
+/// Work that a block must have been waited for, and what one costs, with each of its instructions: thirty
+/// times what making it takes, so that this is a thirtieth of the time that a run has taken.
+const WORK_EACH: i64 = 100_000;
+const WORK_EACH_STEP: i64 = 40_000;
 /// Most instructions of a block.
 const MOST_STEPS: usize = 96;
 /// Half words around its first instruction in which a block lies: a part of what is within reach.
@@ -53,6 +56,8 @@ const BEHIND: u32 = 128;
 const FEWEST_PLACES: usize = 8;
 /// Fewest instructions between a block's first and an access, lest entering it costs more than it saves.
 const FEWEST_STEPS: usize = 2;
+/// Half words of the two instructions behind an access, which decide what is to be remembered of it.
+const REACHED_BEHIND: u32 = 4;
 /// Cycles of an instruction that can be told of a block.
 const MOST_CYCLES: u64 = 1000;
 
@@ -69,6 +74,8 @@ pub struct Translated {
     blocks: Vec<Option<Placed>>,
     /// By place: how often it was met.
     heat: Vec<u16>,
+    /// How often any was.
+    met: u32,
     /// Places that blocks lead to and that have none, the next one last.
     led_to: Vec<u32>,
     /// Who makes them, once something is to be made.
@@ -79,7 +86,11 @@ pub struct Translated {
 #[derive(Clone, Debug)]
 pub struct Placed {
     /// The code.
-    pub block: Block,
+    block: Block,
+    /// Cycles that a core may run ahead from its begin, if that is an access.
+    pub budget: u64,
+    /// What comes behind that.
+    pub behind: Behind,
     /// The first place of it.
     pub first: u32,
     /// The first behind it.
@@ -90,11 +101,40 @@ pub struct Placed {
     depends: (u32, u32),
 }
 
+/// Says what comes behind an access that a block begins with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Behind {
+    /// Another access.
+    Access,
+    /// A jump, which costs less behind an access that waits.
+    Jump,
+    /// Something that does not ask whether it waited.
+    Other,
+}
+
 impl Placed {
     /// Says whether all of it is within reach.
     #[inline(always)]
-    pub fn lies_within(&self, reach: Reach) -> bool {
+    pub(super) fn lies_within(&self, reach: Reach) -> bool {
         reach.first <= self.first && self.end <= reach.end
+    }
+
+    /// Executes it on a core; see [`Block::execute`].
+    #[inline(always)]
+    pub fn execute(&self, core: &mut Core, word: &mut [u8; 4], budget: u64) -> Left {
+        let (hart, counts) = (&mut core.hart, &mut core.stalls.pipeline);
+        self.block.execute(&mut hart.x, word, budget, &mut hart.instret, counts)
+    }
+
+    /// Says whether the access that it begins with may have waited: a jump directly behind it would ask.
+    pub fn may_wait(&self) -> bool {
+        self.behind != Behind::Jump
+    }
+
+    /// Says whether all of it is within a core's reach, in a program from `base` on.
+    #[inline(always)]
+    pub fn is_reached(&self, core: &Core, port: &impl HeldLines, base: u32) -> bool {
+        self.lies_within(core.buffer.reach(port, base))
     }
 }
 
@@ -107,6 +147,7 @@ impl Translated {
             retired: 0,
             blocks: Vec::new(),
             heat: vec![0; places],
+            met: 0,
             led_to: Vec::new(),
             translator: None,
         }
@@ -117,10 +158,10 @@ impl Translated {
         self.blocks.iter().flatten().count()
     }
 
-    /// Gives a block by its number, which is not 0.
+    /// Gives the blocks, by their numbers less one.
     #[inline(always)]
-    pub fn block(&self, number: u16) -> Option<&Placed> {
-        self.blocks.get(usize::from(number) - 1)?.as_ref()
+    pub fn blocks(&self) -> &[Option<Placed>] {
+        &self.blocks
     }
 
     /// Forgets the blocks that depend on something between two places; gives where they began.
@@ -159,13 +200,20 @@ impl Translated {
         self.credit >= WORK_EACH
     }
 
-    /// Meets a place behind an access; says whether it has been met often.
+    /// Meets an access; says whether it has been met often.
     pub fn meet(&mut self, place: u32) -> bool {
         let Some(heat) = self.heat.get_mut(place as usize) else { return false };
-        if *heat != GIVEN_UP {
-            *heat = (*heat + 1).min(HOT);
+        self.met = self.met.saturating_add(1);
+        if *heat < GIVEN_UP - 1 {
+            *heat += 1;
         }
-        *heat == HOT
+        (HOT..GIVEN_UP).contains(heat)
+    }
+
+    /// Says whether an access was met so often that there are few such.
+    pub fn is_one_of_few(&self, place: u32) -> bool {
+        let heat = self.heat.get(place as usize).map_or(0, |&heat| u32::from(heat));
+        heat >= u32::from(HOT) && heat.saturating_mul(MOST_ACCESSES) >= self.met
     }
 
     /// Chooses what is to be translated of what a core went through, or of what blocks lead to.
@@ -231,53 +279,15 @@ impl Translated {
         let places: Box<[u32]> = found.region.steps.iter().map(|step| step.place).collect();
         let first = places.iter().copied().min()?;
         let (end, depends) = (found.end, found.depends);
-        let number = self.keep(Placed { block, first, end, places, depends })?;
+        let behind = match found.region.steps.get(1).map(|step| step.what) {
+            Some(What::Access { .. }) => Behind::Access,
+            Some(What::Jump { .. }) => Behind::Jump,
+            _ => Behind::Other,
+        };
+        let budget = found.region.budget;
+        let number = self.keep(Placed { block, budget, behind, first, end, places, depends })?;
         self.led_to.extend(found.leads_to);
         Some(number)
-    }
-}
-
-/// What a core goes through: where it jumps to, or comes to behind what no block has, and how many
-/// instructions it executes from there.
-#[derive(Debug, Default)]
-pub struct Went {
-    stretches: Vec<(u32, u64)>,
-    at: usize,
-    instructions: u64,
-}
-
-impl Watch for Went {
-    const WATCHES: bool = true;
-    /// Where the next instruction of the stretch is; `None`: it ends.
-    type Before = Option<u32>;
-
-    fn before(&mut self, core: &Core, instruction: &Instruction) -> Option<u32> {
-        let pc = core.hart.pc;
-        if self.instructions == 0 {
-            self.begin(pc);
-        }
-        (instruction.class != Class::Div).then(|| pc.wrapping_add(u32::from(instruction.length)))
-    }
-
-    fn executed(&mut self, next: Option<u32>, core: &Core, _: u64) {
-        self.instructions += 1;
-        if let Some((_, instructions)) = self.stretches.get_mut(self.at) {
-            *instructions += 1;
-        }
-        if next != Some(core.hart.pc) {
-            self.begin(core.hart.pc);
-        }
-    }
-}
-
-impl Went {
-    /// Goes on from a place.
-    fn begin(&mut self, pc: u32) {
-        let known = self.stretches.iter().position(|&(other, _)| other == pc);
-        self.at = known.unwrap_or(self.stretches.len());
-        if known.is_none() && self.at < MOST_STRETCHES {
-            self.stretches.push((pc, 0));
-        }
     }
 }
 
@@ -290,13 +300,23 @@ struct Found {
 }
 
 impl Found {
-    /// Looks for what can be reached from a place; `None`: too little.
+    /// Looks for what can be reached from a place, an access or what is behind one; `None`: too little.
     fn new(code: &Code, costs: &Costs, first: u32, within: &Range<u32>) -> Option<Self> {
         let mut steps: Vec<Step> = Vec::new();
         let mut places = vec![first];
         let mut leads_to = Vec::new();
         let (mut end, mut depends) = (first, (first, first + 1));
-        let mut at = 0;
+        let (mut at, mut budget) = (0, 0);
+        if let Some(one) = code.micro().get(first as usize)
+            && one.kind.accesses()
+        {
+            let access = touch(costs, first, one).filter(|step| step.next <= within.end)?;
+            // It says whether somebody soon jumps to what it loads.
+            (end, depends.1) = (access.next, access.next + REACHED_BEHIND);
+            places = vec![access.next];
+            steps.push(access);
+            budget = 1 + costs.response + RUN_AHEAD_CYCLES;
+        }
         while let Some(&place) = places.get(at) {
             at += 1;
             let is_near = first.saturating_sub(BEFORE) <= place && place < first + BEHIND;
@@ -317,13 +337,13 @@ impl Found {
                 }
             };
             match step.what {
-                What::Compute { .. } => lead(step.next),
+                What::Compute { .. } | What::Touch { .. } => lead(step.next),
                 What::Branch { target, .. } => {
                     lead(step.next);
                     lead(target.place);
                 }
                 What::Jump { target, .. } => lead(target.place),
-                What::Access => {}
+                What::Access { .. } => {}
             }
             if let What::Branch { target, .. } | What::Jump { target, .. } = step.what {
                 // What a jump costs depends on how long the instruction is that it leads to.
@@ -332,10 +352,46 @@ impl Found {
             }
             steps.push(step);
         }
-        let straight = steps.iter().position(|step| step.what == What::Access);
-        let is_enough = straight.unwrap_or(steps.len()) >= FEWEST_STEPS;
-        is_enough.then_some(Self { region: Region { steps }, end, depends, leads_to })
+        let is_access = |step: &Step| matches!(step.what, What::Access { .. });
+        let straight = steps.iter().position(is_access).unwrap_or(steps.len());
+        let begins_with_access = budget != 0;
+        // Behind an access at the front something must come that the block knows, be it another one.
+        let is_enough = if begins_with_access { steps.len() > 1 } else { straight >= FEWEST_STEPS };
+        is_enough.then_some(Self { region: Region { steps, budget }, end, depends, leads_to })
     }
+}
+
+/// Makes the step of an access that a block begins with; `None`: the machine does more than that.
+fn touch(costs: &Costs, place: u32, one: &MicroOp) -> Option<Step> {
+    let touch = match one.kind {
+        Kind::Lb => Touch::Lb,
+        Kind::Lbu => Touch::Lbu,
+        Kind::Lh => Touch::Lh,
+        Kind::Lhu => Touch::Lhu,
+        Kind::Lw => Touch::Lw,
+        Kind::Sb => Touch::Sb,
+        Kind::Sh => Touch::Sh,
+        Kind::Sw => Touch::Sw,
+        Kind::AmoAdd => Touch::Add,
+        Kind::AmoSwap => Touch::Swap,
+        Kind::AmoXor => Touch::Xor,
+        Kind::AmoAnd => Touch::And,
+        Kind::AmoOr => Touch::Or,
+        Kind::AmoMin => Touch::Min,
+        Kind::AmoMax => Touch::Max,
+        Kind::AmoMinu => Touch::Minu,
+        Kind::AmoMaxu => Touch::Maxu,
+        _ => return None,
+    };
+    let waited = costs.response + one.flags.stalls_next() * costs.load_use;
+    let cycles =
+        u16::try_from(1 + waited).ok().filter(|&cycles| u64::from(cycles) <= MOST_CYCLES)?;
+    let is_store = matches!(touch, Touch::Sb | Touch::Sh | Touch::Sw);
+    let rd = if is_store { 0 } else { one.rd as u8 };
+    let load_use = cycles - 1;
+    let what = What::Touch { touch, rd, rs2: one.rs2 as u8, cycles, load_use };
+    let is_plain = !one.flags.is_jumped_to(); // that is remembered
+    is_plain.then_some(Step { place, next: place + u32::from(one.step), what })
 }
 
 /// Makes the step of a micro-operation; `None`: the loop does not execute it itself, or it cannot be told.
@@ -355,7 +411,7 @@ fn step(code: &Code, costs: &Costs, place: u32, one: &MicroOp) -> Option<Step> {
         (u64::from(cycles) <= MOST_CYCLES).then_some(What::Compute { operation, rd, a, b, cycles })
     };
     let what = match one.kind {
-        kind if kind.accesses() => What::Access,
+        kind if kind.accesses() => What::Access { base: one.rs1 as u8, offset: one.imm },
         Kind::Beq => branch(Condition::Eq)?,
         Kind::Bne => branch(Condition::Ne)?,
         Kind::Blt => branch(Condition::Lt)?,

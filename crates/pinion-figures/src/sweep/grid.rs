@@ -8,7 +8,7 @@ use pinion_app::error::{Error, Result};
 use pinion_app::traffic;
 
 /// Limits the points of a grid: a slip of the finger should not fill the memory.
-const MOST_POINTS: usize = 10_000;
+pub const MOST_POINTS: usize = 10_000;
 
 /// Begins keys of a nanoservice's load: `load.gap`.
 pub(super) const LOAD: &str = "load.";

@@ -32,7 +32,7 @@ mod tests;
 use std::path::PathBuf;
 use std::time::Duration;
 
-pub use grid::{Axis, Target};
+pub use grid::{Axis, MOST_POINTS, Target};
 pub use journal::{Entry, Journal};
 pub use measure::{Measured, Metric, Numbers, OF_CLUSTERS, OF_HANDLERS, OF_NANOSERVICES};
 pub use parquet::{Column, Data, ParquetError, Pieces};

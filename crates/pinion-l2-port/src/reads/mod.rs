@@ -14,6 +14,8 @@ use pinion_sim::turn_port::Side;
 use pinion_spin_machine::Machine;
 
 mod flow;
+#[cfg(test)]
+mod tests;
 
 use flow::{Flow, Step};
 
@@ -65,6 +67,7 @@ struct Booked {
 }
 
 impl Booked {
+    #[inline]
     fn burst(&self, id: ReadId) -> Option<&Burst> {
         self.bursts.get(id.checked_sub(self.first_burst)? as usize)
     }
@@ -92,6 +95,30 @@ impl Booked {
     }
 }
 
+/// Numbers banks over which addresses go on and begin again.
+#[derive(Clone, Copy, Debug)]
+struct Banks {
+    count: u64,
+    /// One less than their number if that is a power of two: no division is needed then.
+    mask: Option<u64>,
+}
+
+impl Banks {
+    fn new(count: u32) -> Self {
+        let mask = count.is_power_of_two().then(|| u64::from(count) - 1);
+        Self { count: count.into(), mask }
+    }
+
+    /// Gives the bank to which so many lead.
+    #[inline]
+    fn wrap(self, banks: u64) -> u64 {
+        match self.mask {
+            Some(mask) => banks & mask,
+            None => banks % self.count,
+        }
+    }
+}
+
 /// Orders bursts and loads.
 #[derive(Clone, Debug)]
 pub struct ReadPort {
@@ -112,7 +139,7 @@ pub struct ReadPort {
     done: [ReadId; 2],
     /// What is being written, of late and in the order of its begin: much of it may come later.
     writes: VecDeque<Write>,
-    banks: u64,
+    banks: Banks,
     bank_bytes: u32,
     lead_cycles: u64,
     return_cycles: u64,
@@ -132,7 +159,7 @@ impl ReadPort {
             seen: 0,
             done: [0; 2],
             writes: VecDeque::new(),
-            banks: u64::from(machine.l2_packet.banks),
+            banks: Banks::new(machine.l2_packet.banks),
             bank_bytes: machine.l2_packet.bank_bytes,
             lead_cycles: machine.dma.port_lead_cycles,
             return_cycles: machine.dma.port_return_cycles,
@@ -164,8 +191,9 @@ impl ReadPort {
         (id, self.booked.bursts[last].end - self.lead_cycles)
     }
 
+    #[inline]
     fn bank(&self, address: u32) -> u64 {
-        u64::from(address / self.bank_bytes) % self.banks
+        self.banks.wrap(u64::from(address / self.bank_bytes))
     }
 
     /// Says when a burst is read, where the port is free from a cycle on: a beat waits while its bank is
@@ -174,13 +202,13 @@ impl ReadPort {
         let mut cycle = burst.ready.max(free_at);
         (burst.start, burst.end) = (cycle, cycle + burst.beats);
         let Some(bank) = burst.bank else { return };
-        let begun = self.writes.range(..self.writes.partition_point(|one| one.from < burst.end));
-        let mut lately = begun.rev().take_while(|write| write.from + write.beats > cycle);
+        let lately = self.writes.iter().rev().skip_while(|write| write.from >= burst.end);
+        let mut lately = lately.take_while(|write| write.from + write.beats > cycle);
         if !lately.any(|write| self.meets(burst, bank, write)) {
             return; // nearly always
         }
         for beat in 0..burst.beats {
-            while self.is_written((bank + beat) % self.banks, cycle) {
+            while self.is_written(self.banks.wrap(bank + beat), cycle) {
                 cycle += 1;
             }
             if beat == 0 {
@@ -197,13 +225,13 @@ impl ReadPort {
         let waited = burst.end - burst.start > burst.beats;
         let (read, written) = (bank + first - burst.start, write.bank + first - write.from);
         first < burst.end.min(write.from + write.beats)
-            && (waited || read % self.banks == written % self.banks)
+            && (waited || self.banks.wrap(read) == self.banks.wrap(written))
     }
 
     fn is_written(&self, bank: u64, cycle: u64) -> bool {
         self.writes.iter().any(|write| {
             let beat = cycle.wrapping_sub(write.from);
-            beat < write.beats && (write.bank + beat) % self.banks == bank
+            beat < write.beats && self.banks.wrap(write.bank + beat) == bank
         })
     }
 
@@ -221,10 +249,25 @@ impl ReadPort {
         if self.seen.max(now) <= self.flows_until {
             return;
         }
-        let bursts = self.booked.bursts.iter().enumerate().rev();
-        let later = bursts.take_while(|(_, burst)| burst.end > from);
-        let met = later.filter(|(_, it)| it.bank.is_some_and(|bank| self.meets(it, bank, &write)));
-        let Some((first, _)) = met.last() else { return };
+        let mut met = None;
+        let mut index = self.booked.bursts.len();
+        for burst in self.booked.bursts.iter().rev() {
+            if burst.end <= from {
+                break;
+            }
+            index -= 1;
+            if burst.bank.is_some_and(|bank| self.meets(burst, bank, &write)) {
+                met = Some(index);
+            }
+        }
+        if let Some(first) = met {
+            self.place_again(first);
+        }
+    }
+
+    /// Says anew when bursts are read, from one of those that are there on.
+    #[cold]
+    fn place_again(&mut self, first: usize) {
         let mut free_at = first.checked_sub(1).map_or(0, |before| self.booked.bursts[before].end);
         for index in first..self.booked.bursts.len() {
             let mut burst = self.booked.bursts[index];
@@ -314,6 +357,7 @@ impl ReadPort {
     }
 
     /// Gives the cycle a burst has gone through, as things stand; `None`: it was forgotten.
+    #[inline]
     pub fn burst_end(&self, id: ReadId) -> Option<u64> {
         self.booked.burst(id).map(|burst| burst.end - self.lead_cycles)
     }
@@ -324,6 +368,7 @@ impl ReadPort {
     }
 
     /// Forgets a burst that has gone through, and those before it.
+    #[inline]
     pub fn forget_burst(&mut self, id: ReadId) {
         self.done[Side::Stream as usize] = id + 1;
         self.drop_done();
@@ -349,152 +394,6 @@ impl ReadPort {
         }
         while booked.first_load < loads && booked.loads.pop_front().is_some() {
             booked.first_load += 1;
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use pinion_sim::random::SplitMix64;
-
-    fn port() -> ReadPort {
-        let text = include_str!("../../../../machines/pspin.toml");
-        let read = pinion_sim::config::load("pspin.toml", text, &[]).expect("a valid machine");
-        let mut machine: Machine = read.value;
-        machine.dma.port_lead_cycles = 0;
-        ReadPort::new(&machine)
-    }
-
-    #[test]
-    fn bursts_alone_stream() {
-        let mut port = port();
-        let ends: Vec<u64> =
-            (0..4).map(|engine| port.book_burst(10, engine, (10, 8), None).1).collect();
-        assert_eq!(ends, [18, 26, 34, 42]);
-    }
-
-    #[test]
-    fn loads_alone_are_read_one_in_a_cycle() {
-        let mut port = port();
-        let starts: Vec<u64> = (0..4).map(|core| port.book_load(10, core, 1).1).collect();
-        assert_eq!(starts, [10, 11, 12, 13]);
-    }
-
-    /// A packet's beat that is written to a burst's bank in its cycle goes first, and what waits behind the
-    /// burst comes later; other banks are no matter.
-    #[test]
-    fn a_beat_waits_while_its_bank_is_written() {
-        let ends = |offset: u32| {
-            let mut port = port();
-            let read = [0, 1].map(|engine| {
-                port.book_burst(100, engine, (100, 4), Some(0x1c40_0000 + 256 * engine)).0
-            });
-            // The inbound engine's cycle 108 is the port's 102.
-            port.note_write(101, 108, 1, 0x1c40_0000 + 32 * 64 + offset);
-            read.map(|burst| port.burst_end(burst).expect("booked"))
-        };
-        assert_eq!(ends(128), [105, 109], "the third beat of the first");
-        assert_eq!(ends(192), [104, 108], "the fourth one's bank, a cycle too soon");
-    }
-
-    /// A load takes a beat's place, and the burst ends a cycle later.
-    #[test]
-    fn a_load_goes_before_the_next_beat() {
-        let mut port = port();
-        let (burst, end) = port.book_burst(10, 0, (10, 8), None);
-        assert_eq!(end, 18);
-        assert_eq!(port.book_load(13, 5, 1).1, 13);
-        assert_eq!(port.burst_end(burst), Some(19));
-    }
-
-    /// Where three bursts of even ids, or of odd ones, are on their way, a load waits until one of them
-    /// has been read; then loads and bursts come in in turns (rows swap_l2-burst_512 and
-    /// swap_l2-spread_512).
-    #[test]
-    fn a_load_waits_while_too_many_are_on_their_way() {
-        let loads = |engines: &[u32]| {
-            let mut port = port();
-            for &engine in engines {
-                port.book_burst(10, engine, (10, 8), None);
-            }
-            let ids = [5, 6, 7].map(|core| port.book_load(12, core, 1).0);
-            ids.map(|id| port.load_start(id).expect("booked"))
-        };
-        // Bursts 0 and 2 and the second load have even ids: the third waits until a load has left.
-        assert_eq!(loads(&[0, 1, 2]), [12, 13, 15]);
-        let starts = loads(&[0, 1, 2, 3, 0, 1, 2, 3]);
-        assert!(starts[0] > 18 + 8, "behind two bursts at the gate: {starts:?}");
-        assert!(starts[1] > starts[0] + 8, "in turns: {starts:?}");
-    }
-
-    /// In each cycle one thing at most is read; bursts take their beats and the loads within them.
-    #[test]
-    fn random_reads_keep_the_rules() {
-        for seed in 0..200 {
-            let mut stream = SplitMix64::new(seed);
-            let mut random = |below: u64| stream.draw() % below;
-            let (mut port, mut now) = (port(), 0);
-            let (mut bursts, mut loads) = (Vec::new(), Vec::new());
-            // What is on its way: when owners look again.
-            for _ in 0..300 {
-                now += random(9);
-                if random(3) == 0 {
-                    let beats = 1 + random(16);
-                    let (id, _) = port.book_burst(now, random(4) as u32, (now, beats), None);
-                    bursts.push((id, now, beats));
-                } else {
-                    loads.push((port.book_load(now, random(32) as u32, 1).0, now));
-                }
-            }
-            let starts: Vec<u64> =
-                loads.iter().map(|&(id, _)| port.load_start(id).expect("kept")).collect();
-            assert!(starts.windows(2).all(|pair| pair[0] < pair[1]), "seed {seed}: {starts:?}");
-            assert!(starts.iter().zip(&loads).all(|(start, load)| *start >= load.1), "seed {seed}");
-            let mut free_at = 0;
-            for &(id, ready, beats) in &bursts {
-                let end = port.burst_end(id).expect("kept");
-                let begin = free_at.max(ready);
-                let within = starts.iter().filter(|at| (begin..end).contains(*at)).count() as u64;
-                assert!(end <= begin + beats + within + 12, "seed {seed}: {begin} {end} {beats}");
-                assert!(end >= begin + beats, "seed {seed}: {begin} {end} {beats}");
-                free_at = end;
-            }
-        }
-    }
-
-    /// Owners that forget what was read change nothing for the others.
-    #[test]
-    fn forgetting_changes_nothing() {
-        for seed in 0..100 {
-            let mut stream = SplitMix64::new(seed);
-            let mut random = |below: u64| stream.draw() % below;
-            let (mut keeps, mut forgets, mut now) = (port(), port(), 0);
-            let mut loads: VecDeque<ReadId> = VecDeque::new();
-            for step in 0..400 {
-                now += random(4);
-                while let Some(&id) = loads.front()
-                    && forgets.load_start(id).is_some_and(|start| start < now)
-                {
-                    assert_eq!(keeps.load_start(id), forgets.load_start(id), "{seed}, {step}");
-                    forgets.forget_load(id);
-                    loads.pop_front();
-                }
-                if random(4) == 0 {
-                    let (engine, beats) = (random(4) as u32, 1 + random(8));
-                    let (kept, other) = (
-                        keeps.book_burst(now, engine, (now, beats), None),
-                        forgets.book_burst(now, engine, (now, beats), None),
-                    );
-                    assert_eq!(kept, other, "{seed}, {step}");
-                } else {
-                    let core = random(32) as u32;
-                    let (kept, other) =
-                        (keeps.book_load(now, core, 1), forgets.book_load(now, core, 1));
-                    assert_eq!(kept, other, "{seed}, {step}");
-                    loads.push_back(other.0);
-                }
-            }
         }
     }
 }

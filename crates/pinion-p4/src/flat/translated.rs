@@ -3,6 +3,7 @@
 
 use std::any::Any;
 use std::ffi::c_void;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr::from_mut;
 use std::sync::Arc;
 
@@ -60,6 +61,8 @@ type Function<'a, U> = extern "C" fn(&mut Call<'a, U>, &mut Words);
 pub struct Call<'a, U: Units> {
     functions: *const Function<'a, U>,
     units: &'a mut U,
+    /// What a unit has panicked with. It waits for the code's end: there is no way back through code.
+    panic: Option<Box<dyn Any + Send>>,
 }
 
 impl<'a, U: Units> Call<'a, U> {
@@ -81,11 +84,18 @@ impl<'a, U: Units> Call<'a, U> {
 
     #[cfg(target_arch = "x86_64")]
     extern "sysv64" fn answer<const FORM: usize>(&mut self, words: &mut Words) {
-        self.units.answer::<FORM>(words);
+        self.ask::<FORM>(words);
     }
     #[cfg(not(target_arch = "x86_64"))]
     extern "C" fn answer<const FORM: usize>(&mut self, words: &mut Words) {
-        self.units.answer::<FORM>(words);
+        self.ask::<FORM>(words);
+    }
+
+    #[inline(always)]
+    fn ask<const FORM: usize>(&mut self, words: &mut Words) {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.units.answer::<FORM>(words))) {
+            self.panic.get_or_insert(panic);
+        }
     }
 }
 
@@ -276,8 +286,10 @@ impl Packet {
 
     #[inline(always)]
     fn execute(&mut self, code: &Code, record: &[u8], units: &mut impl Units, from: u64) -> Left {
-        let mut call = Call { functions: Call::<'_, _>::FUNCTIONS.as_ptr(), units };
-        (code.entry)(&mut self.registers, record.as_ptr(), from_mut(&mut call).cast(), from)
+        let mut call = Call { functions: Call::<'_, _>::FUNCTIONS.as_ptr(), units, panic: None };
+        let (words, to) = (&mut self.registers, from_mut(&mut call).cast());
+        let left = (code.entry)(words, record.as_ptr(), to, from);
+        call.panic.map_or(left, |panic| resume_unwind(panic))
     }
 
     /// Does what code has left to others, and goes on.

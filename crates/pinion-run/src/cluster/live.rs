@@ -14,7 +14,7 @@ use super::end::{Counts, End};
 use super::frames_end::FramesEnd;
 use super::observe::ended;
 use super::plan::{Plan, Target};
-use super::run::{RunOptions, build, complete, failed, share, sum_up};
+use super::run::{RunOptions, build, complete, failed, share_of_network, sum_up};
 use super::summary::{Ended, Summary};
 use super::tracing::{NetworkTracer, Tracing};
 use super::watched::Watched;
@@ -114,7 +114,8 @@ pub fn so_far(
     let Live { fabric, watch, rests, .. } = &mut cycles.inside;
     let ending = watch.ended().unwrap_or(Ending::Finished);
     let ended = Ended { ending, rests: *rests, at: cycles.now };
-    let share = share(plan, options, fabric, &ended);
+    let mut share = share_of_network(plan, options, fabric);
+    fabric.for_each_node(|number, node| share.add_node(plan, number, node, &ended));
     sum_up(plan, options, share, &ended, host, (1, 1))
 }
 

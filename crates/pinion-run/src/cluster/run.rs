@@ -128,8 +128,14 @@ pub(super) fn go(
     let now = fabric.now();
     let ended = Ended { ending, rests: outcome == Outcome::Rests, at: now };
     complete(&mut fabric, now)?;
-    let share = share(plan, options, &mut fabric, &ended);
-    fabric.finish().map_err(failed)?;
+    let mut share = share_of_network(plan, options, &mut fabric);
+    let nodes = fabric.finish().map_err(failed)?;
+    // A node that is summed up leaves its memory to the next one's row.
+    for (number, node) in nodes.into_iter().enumerate() {
+        if let Some(node) = node {
+            share.add_node(plan, number, &node, &ended);
+        }
+    }
     network.map_or(Ok(()), |mut network| network.finish())?;
     Ok(Ran { share, ended, host: begun.elapsed(), threads })
 }
@@ -310,12 +316,11 @@ pub(super) fn complete(fabric: &mut Fabric<End<'_>>, now: u64) -> Result<()> {
     completed
 }
 
-/// Sums up this rank's share.
-pub(super) fn share(
+/// Sums up this rank's cables and switches.
+pub(super) fn share_of_network(
     plan: &Plan,
     options: &RunOptions,
     fabric: &mut Fabric<End<'_>>,
-    ended: &Ended,
 ) -> Share {
     let mut share = Share::default();
     for (cable, back, counts) in fabric.wire_counts() {
@@ -333,12 +338,16 @@ pub(super) fn share(
             share.queues.push(QueueTrace { cable: (*cable).clone(), changes });
         }
     });
-    fabric.for_each_node(|number, node| {
-        let (row, load) = node.row(number, &plan.names[number], ended);
-        share.nodes.push(row);
-        share.loads.extend(load);
-    });
     share
+}
+
+impl Share {
+    /// Sums up one of this rank's nodes, which follow in order.
+    pub(super) fn add_node(&mut self, plan: &Plan, number: usize, node: &End<'_>, ended: &Ended) {
+        let (row, load) = node.row(number, &plan.names[number], ended);
+        self.nodes.push(row);
+        self.loads.extend(load);
+    }
 }
 
 /// Collects what each rank has at rank 0, in the order of ranks; `None` at the others.

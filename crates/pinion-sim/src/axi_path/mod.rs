@@ -202,6 +202,11 @@ impl AxiPath {
         }
     }
 
+    /// Says whether a burst has ended that was not taken.
+    pub fn has_ended(&self) -> bool {
+        !self.ended.is_empty()
+    }
+
     /// Takes the next burst that has ended.
     pub fn take_ended(&mut self) -> Option<Ended> {
         self.ended.pop_front()

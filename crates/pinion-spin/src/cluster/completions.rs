@@ -52,6 +52,9 @@ impl Clusters {
         cluster: u32,
         listener: &mut dyn Listener,
     ) {
+        if self.each[cluster as usize].held_back != 0 {
+            self.withdraw_held_back(now, cluster);
+        }
         let units = &mut self.each[cluster as usize];
         let (granted, next) = units.feedback.grant(now);
         if let Some(next) = next {
@@ -83,6 +86,18 @@ impl Clusters {
         // What waited for this completion to leave goes on a cycle later.
         if matches!(self.cores[core].waiting, Waiting::Completion | Waiting::Issue) {
             self.resume(shared, core, now + 1);
+        }
+    }
+
+    /// Takes out of a cluster's arbiter the completions that their drivers offer no longer at cycle `now`.
+    fn withdraw_held_back(&mut self, now: u64, cluster: u32) {
+        for hpu in 0..self.cores_each {
+            let dma = &self.drivers[self.core_id(cluster, hpu)].dma;
+            let units = &mut self.each[cluster as usize];
+            if units.held_back >> hpu & 1 == 1 && dma.pending_from <= now {
+                units.held_back &= !(1 << hpu);
+                units.feedback.arbiter.remove(now, hpu);
+            }
         }
     }
 

@@ -6,7 +6,6 @@
 
 use pinion_sim::calendar::{CORES, Calendar, PLACES, Turns};
 
-use super::hpu::Core;
 use super::tcdm_interconnect::{Bank, L1Banks, MOST_BANKS};
 
 /// Holds the next own-L1 accesses of a cluster's cores. Of those that wait for a bank together only the
@@ -19,8 +18,10 @@ pub struct Lane {
     pub due: [Due; CORES],
     /// Bit per core: it waits for its bank as the next, others may wait behind it.
     heads: u16,
-    /// By such a core: the cycle in which its bank is free.
+    /// By such a core, and by one that has come up from behind one: the cycle in which its bank is free.
     free_at: [u64; CORES],
+    /// By core whose access is [`HELD`]: since when it waits.
+    since: [u64; CORES],
 }
 
 /// Describes an access that is due.
@@ -31,7 +32,8 @@ pub struct Due {
     pub address: u32,
     /// Place of the instruction in the program, and [`HELD`].
     pub place: u32,
-    /// What its bank had served when it came, in the lower bits: its place among equals is of then.
+    /// What its bank had served when it came, in the lower bits: its place among equals is of then. Of those
+    /// who wait behind another the other's counts.
     pub served: u32,
     /// The number of that bank.
     pub bank: u16,
@@ -50,6 +52,7 @@ impl Lane {
             due: [Due::default(); CORES],
             heads: 0,
             free_at: [0; CORES],
+            since: [0; CORES],
         }
     }
 
@@ -66,57 +69,61 @@ impl Lane {
     /// Lets a core wait whose bank is busy at `now`, and those who wait behind it.
     #[cold]
     #[inline(never)]
-    pub fn hold(&mut self, core: usize, now: u64, banks: &L1Banks, cores: &mut [Core]) {
+    pub fn hold(&mut self, core: usize, now: u64, banks: &L1Banks) {
         self.heads &= !bit(core);
         let due = &mut self.due[core % CORES];
-        due.place |= HELD;
+        if due.place & HELD == 0 {
+            due.place |= HELD;
+            self.since[core % CORES] = now;
+        }
         let waiting = bit(core) | std::mem::take(&mut due.behind);
-        self.wait(waiting, now, banks, cores);
+        let number = due.bank;
+        self.wait(waiting, number, banks);
     }
 
-    /// Lets those wait on who waited behind a core, which has been served at `now`.
-    pub fn served(&mut self, core: usize, now: u64, banks: &L1Banks, cores: &mut [Core]) {
+    /// Ends a core's waiting at `now`; gives the cycles that it has waited, 0 if it has not.
+    #[inline]
+    pub fn settle(&mut self, core: usize, now: u64) -> u64 {
+        let due = &mut self.due[core % CORES];
+        let is_held = due.place & HELD != 0;
+        due.place &= !HELD;
+        if is_held { now - self.since[core % CORES] } else { 0 }
+    }
+
+    /// Lets those wait on who waited behind a core, which has been served.
+    #[inline]
+    pub fn served(&mut self, core: usize, banks: &L1Banks) {
         self.heads &= !bit(core);
-        let behind = std::mem::take(&mut self.due[core % CORES].behind);
+        let due = &mut self.due[core % CORES];
+        let (behind, number) = (std::mem::take(&mut due.behind), due.bank);
         if behind != 0 {
-            self.wait(behind, now, banks, cores);
+            self.wait(behind, number, banks);
         }
     }
 
-    /// Lets cores go on to wait for a bank, which is the same for all, until it is free again.
-    #[cold]
-    #[inline(never)]
-    fn wait(&mut self, waiting: u16, now: u64, banks: &L1Banks, cores: &mut [Core]) {
-        let number = self.due[each(waiting).next().unwrap_or(0)].bank;
+    /// Lets cores go on to wait for a bank until it is free again. They take turns then: whoever is not the first
+    /// need not come up.
+    fn wait(&mut self, waiting: u16, number: u16, banks: &L1Banks) {
         let Bank { free_at, served } = banks.banks[usize::from(number) % MOST_BANKS];
-        let mut first = (PLACES, 0);
-        for core in each(waiting) {
-            if let Some(core) = cores.get_mut(core) {
-                core.model.stalls.l1 += free_at - now;
-            }
-            self.due[core].served = served as u32;
-            first = first.min((Bank::order_after(served, core), core));
-        }
-        // Those who wait for it take turns when it is free: whoever is not the first need not come up.
+        let first = first_of(waiting, served);
         let goes_before = |head: &usize| {
             let due = &self.due[*head];
             let is_same = due.bank == number && due.served == served as u32;
-            is_same && Bank::order_after(served, *head) < first.0
+            is_same && Bank::order_after(served, *head) < Bank::order_after(served, first)
         };
         if let Some(head) = each(self.heads).find(goes_before) {
             self.due[head].behind |= waiting;
         } else {
-            self.lead(first.1, waiting, free_at);
+            self.lead(first, waiting, served as u32, free_at);
         }
     }
 
-    /// Puts the first of those in who wait for a bank until `free_at`.
-    fn lead(&mut self, head: usize, waiting: u16, free_at: u64) {
-        let due = &mut self.due[head];
-        due.behind = waiting & !bit(head);
-        let place = Bank::order_after(due.served.into(), head);
-        (self.heads, self.free_at[head]) = (self.heads | bit(head), free_at);
-        self.calendar.enter(head, free_at, place);
+    /// Puts the first of those in who wait for a bank until `free_at`, which has `served` so many.
+    fn lead(&mut self, head: usize, waiting: u16, served: u32, free_at: u64) {
+        let due = &mut self.due[head % CORES];
+        (due.behind, due.served) = (waiting & !bit(head), served);
+        (self.heads, self.free_at[head % CORES]) = (self.heads | bit(head), free_at);
+        self.calendar.enter(head, free_at, Bank::order_after(served.into(), head));
     }
 
     /// Has those who wait behind a core come up in the cycle under way like itself.
@@ -124,9 +131,10 @@ impl Lane {
     #[inline(never)]
     pub fn spread(&mut self, mut turns: Turns, core: usize) -> Turns {
         self.heads &= !bit(core);
+        let (served, free_at) = (self.due[core % CORES].served, self.free_at[core % CORES]);
         for other in each(std::mem::take(&mut self.due[core % CORES].behind)) {
-            let place = Bank::order_after(self.due[other].served.into(), other);
-            turns = self.calendar.turn_at(turns, other, place);
+            (self.due[other].served, self.free_at[other]) = (served, free_at);
+            turns = self.calendar.turn_at(turns, other, Bank::order_after(served.into(), other));
         }
         turns
     }
@@ -147,24 +155,44 @@ impl Lane {
         order != before
     }
 
-    /// Takes a core out.
-    pub fn leave(&mut self, core: usize) {
+    /// Takes a core out; gives the cycles that it has waited, up to the one in which its bank is free.
+    pub fn leave(&mut self, core: usize) -> u64 {
+        let mut free_at = self.free_at[core];
         for head in each(self.heads) {
-            self.due[head].behind &= !bit(core);
+            if self.due[head].behind & bit(core) != 0 {
+                self.due[head].behind &= !bit(core);
+                free_at = self.free_at[head];
+            }
         }
         self.calendar.leave(core);
-        if self.heads & bit(core) == 0 {
-            return;
-        }
-        self.heads &= !bit(core);
         let due = &mut self.due[core];
-        let (waiting, served) = (std::mem::take(&mut due.behind), due.served.into());
-        let first = each(waiting).min_by_key(|&other| Bank::order_after(served, other));
-        if let Some(head) = first {
-            self.lead(head, waiting, self.free_at[core]);
+        let (waiting, served) = (std::mem::take(&mut due.behind), due.served);
+        self.heads &= !bit(core);
+        if waiting != 0 {
+            self.lead(first_of(waiting, served.into()), waiting, served, free_at);
         }
+        self.settle(core, free_at)
     }
 }
+
+/// Gives which of some cores a bank serves first that has served so many: the arbitration tree takes at each level
+/// the side that its counter's bit names, if somebody is there.
+#[inline]
+const fn first_of(cores: u16, served: u64) -> usize {
+    let mut left = cores;
+    let mut level = SIDES.len();
+    while level > 0 {
+        level -= 1;
+        let side = left & SIDES[level] ^ left & ((served >> level & 1) as u16).wrapping_neg();
+        left = if side == 0 { left } else { side };
+    }
+    left.trailing_zeros() as usize % CORES
+}
+
+/// By bit of a core's number: the cores that have it not.
+const SIDES: [u16; 4] = [0x5555, 0x3333, 0x0f0f, 0x00ff];
+
+const _: () = assert!(1 << SIDES.len() == CORES && PLACES as usize == CORES);
 
 /// Gives a core's bit.
 #[inline(always)]
@@ -199,11 +227,10 @@ mod tests {
     /// Serves accesses as a lane does; gives who was served when, and how long each core has waited.
     fn by_lane() -> (Vec<(usize, u64)>, Vec<u64>) {
         let (machine, mut random) = (machine(), Xorshift32::new(11));
-        let mut cores: Vec<Core> = (0..EACH).map(|i| Core::new(&machine, 0, i as u32)).collect();
         let mut banks = L1Banks::new(&machine);
         let mut lane = Lane::new(EACH as u32);
         let mut atomics = [false; EACH];
-        let mut served = Vec::new();
+        let (mut served, mut waited) = (Vec::new(), vec![0; EACH]);
         for (core, atomic) in atomics.iter_mut().enumerate() {
             let access = next(&mut random, 0);
             *atomic = access.2;
@@ -216,7 +243,7 @@ mod tests {
                 let due = lane.due[core];
                 let bank = &banks.banks[usize::from(due.bank)];
                 if bank.free_at > now {
-                    lane.hold(core, now, &banks, &mut cores);
+                    lane.hold(core, now, &banks);
                     continue;
                 }
                 if bank.served as u32 != due.served && lane.turn_later(&mut turns, core, bank) {
@@ -225,7 +252,8 @@ mod tests {
                 let bank = &mut banks.banks[usize::from(due.bank)];
                 banks.rules.serve_word(bank, now, due.address, atomics[core]);
                 if due.place & HELD != 0 {
-                    lane.served(core, now, &banks, &mut cores);
+                    waited[core] += lane.settle(core, now);
+                    lane.served(core, &banks);
                 }
                 served.push((core, now));
                 let access = next(&mut random, now);
@@ -235,11 +263,10 @@ mod tests {
             if random.draw().is_multiple_of(20) {
                 // Somebody leaves, whatever it waits for, and comes again.
                 let who = random.draw() as usize % EACH;
-                lane.leave(who);
+                waited[who] += lane.leave(who);
                 lane.enter(who, now + 20, (lane.due[who].address, 0), &banks);
             }
         }
-        let waited = cores.iter().map(|core| core.model.stalls.l1).collect();
         (served, waited)
     }
 
@@ -294,6 +321,15 @@ mod tests {
             }
         }
         (served, waited)
+    }
+
+    #[test]
+    fn the_first_of_some_cores_has_the_least_place() {
+        for cores in 1..=u16::MAX {
+            let served = u64::from(cores.wrapping_mul(0x9e37) >> 3);
+            let least = each(cores).min_by_key(|&core| Bank::order_after(served, core));
+            assert_eq!(Some(first_of(cores, served)), least, "{cores:#x} after {served}");
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@
 pub mod commands;
 pub mod completions;
 pub mod dma;
+mod dma_front_end;
 pub mod event_unit;
 pub mod hpu;
 pub mod lane;
@@ -22,6 +23,7 @@ use std::collections::VecDeque;
 use pinion_cores::pulp::Costs;
 use pinion_cores::pulp::code::Code;
 use pinion_instruction_cache::{InstructionCache, program_port};
+use pinion_l2_port::accesses::CoreAccesses;
 use pinion_sim::arbiter::Arbiter;
 use pinion_sim::queued_port::QueuedPort;
 
@@ -84,6 +86,8 @@ pub struct Cluster {
     pub scheduler: scheduler::ClusterScheduler,
     /// Copies packets.
     pub dma: dma::ClusterDma,
+    /// Lets cores and packets use that in turns.
+    pub dma_turns: dma_front_end::DmaTurns,
     /// Serves the cores' accesses.
     pub banks: Box<tcdm_interconnect::L1Banks>,
     /// Serves the cores' fetches.
@@ -92,6 +96,9 @@ pub struct Cluster {
     pub events: event_unit::EventUnit,
     /// Completions on their way to the MPQ engine.
     pub feedback: Outlet<Task>,
+    /// HPUs, a bit each, that launched a transfer of the DMA engine while the completion of the task before
+    /// waited.
+    pub held_back: u32,
     /// Commands on their way to the command unit, by number.
     pub commands: Outlet<u32>,
     /// Cycle at which the port of other clusters' accesses to this L1 is free.
@@ -105,10 +112,12 @@ impl Cluster {
         Self {
             scheduler: scheduler::ClusterScheduler::new(machine, index),
             dma: dma::ClusterDma::new(machine, index),
+            dma_turns: dma_front_end::DmaTurns::new(machine),
             banks: tcdm_interconnect::L1Banks::new(machine),
             cache: InstructionCache::new(machine, index),
             events: event_unit::EventUnit::new(cores),
             feedback: Outlet::new(cores),
+            held_back: 0,
             commands: Outlet::new(cores),
             remote_port_free: 0,
         }
@@ -147,9 +156,10 @@ pub struct Clusters {
     pub program_port: QueuedPort,
     /// Ports of the DMA engines to L2.
     pub dma_ports: SharedPorts,
-    /// Cycles at which the cores' ports to L2 handler memory and to the packet buffer are free, for
-    /// reads and for writes.
-    l2_ports: [[u64; 2]; 2],
+    /// The cores' accesses to L2.
+    l2: CoreAccesses,
+    /// When somebody looks which of them have been served.
+    pub l2_wake: Wake,
     /// Chooses whose completion comes next.
     pub completions: CompletionArbiter,
     /// Whether some core holds a reservation.
@@ -186,7 +196,8 @@ impl Clusters {
             program: program(machine),
             program_port: program_port(machine),
             dma_ports: SharedPorts::new(machine),
-            l2_ports: [[0; 2]; 2],
+            l2: CoreAccesses::new(machine),
+            l2_wake: Wake::default(),
             completions: CompletionArbiter::new(clusters),
             reservations: false,
             executed: Vec::new(),
@@ -210,6 +221,7 @@ impl Clusters {
         self.lanes = (0..clusters).map(|_| Lane::new(cores)).collect();
         self.lane_next = vec![u64::MAX; clusters as usize];
         self.dma_ports = SharedPorts::new(machine);
+        (self.l2, self.l2_wake) = (CoreAccesses::new(machine), Wake::default());
         self.completions = CompletionArbiter::new(clusters);
         self.reservations = false;
         self.executed.clear();

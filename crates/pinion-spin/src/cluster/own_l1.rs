@@ -6,7 +6,7 @@
 //! through the hart.
 
 use pinion_cores::pulp::NO_REGISTER;
-use pinion_cores::pulp::code::{Code, Kind, MicroOp};
+use pinion_cores::pulp::code::{Code, Kind, MicroOp, Placed};
 use pinion_cores::pulp::lean::Start;
 use pinion_cores::pulp::run_ahead::Stop;
 use pinion_isa::{Access, Cause, Class, Exception, MemoryKind, Outcome, Privilege};
@@ -17,6 +17,9 @@ use super::hpu::trace::found_at;
 use super::lane::HELD;
 use super::tcdm_interconnect::{L1Banks, MOST_BANKS};
 use crate::memory::{read_value, write_value};
+
+/// Bytes of a word.
+const WORD_BYTES: usize = 4;
 
 /// A cluster's L1 with what serves it.
 pub struct OwnL1<'a> {
@@ -64,6 +67,27 @@ impl OwnL1<'_> {
         }
         core.model.executed(one, grant + 1);
         Ok(grant + 1)
+    }
+
+    /// Serves an access whose micro-operation is `one` and that a block begins with, at `now`, when its bank is
+    /// free; gives its word, the cycle in which that is touched, and whether it has waited. `None`: nothing is
+    /// done, the block is not for it.
+    pub fn grant(
+        &mut self,
+        core: &mut Core,
+        (one, block): (&MicroOp, &Placed),
+        now: u64,
+        (address, place, bank): (u32, u32, usize),
+    ) -> Option<(&mut [u8; 4], u64, bool)> {
+        let is_held = place & HELD != 0;
+        let word = word_of(self.bytes, self.base, core, one, address)?;
+        if !block.may_wait() && (is_held || !self.banks.rules.goes_first(now, address)) {
+            return None;
+        }
+        let bank = &mut self.banks.banks[bank % MOST_BANKS];
+        let grant = self.banks.rules.serve_word(bank, now, address, one.flags.is_atomic());
+        core.model.stalls.l1 += grant - now;
+        Some((word, grant, is_held || grant > now))
     }
 
     /// Gives what an access of a core finds, for a trace.
@@ -137,26 +161,43 @@ pub fn touch_word(
     one: &MicroOp,
     address: u32,
 ) -> bool {
-    let hart = &mut core.model.hart;
+    let Some(word) = word_of(bytes, base, core, one, address) else { return false };
+    perform(core, one, word);
+    true
+}
+
+/// Gives the word of such an access; `None`: it is another one.
+#[inline(always)]
+pub fn word_of<'a>(
+    bytes: &'a mut [u8],
+    base: u32,
+    core: &Core,
+    one: &MicroOp,
+    address: u32,
+) -> Option<&'a mut [u8; 4]> {
     let right = if one.flags.writes() { Right::Write } else { Right::Read };
     let offset = address.wrapping_sub(base);
-    if (core.permissions.found(address, right) || hart.privilege != Privilege::User)
-        && offset & u32::from(one.alignment) == 0
-        && let Some(bytes) = bytes.get_mut(offset as usize..)
-        && let Some(word) = bytes.first_chunk_mut()
-    {
-        let operand = one.rs2.of(&hart.x);
-        let value = if one.kind.is_sum() {
-            add_up(one, word, operand)
-        } else {
-            let Some(value) = perform_other(one, word, operand) else { return false };
-            value
-        };
-        one.rd.set(&mut hart.x, value); // a store's rd is x0
-        hart.instret += 1;
-        return true;
+    let is_allowed =
+        core.permissions.found(address, right) || core.model.hart.privilege != Privilege::User;
+    if !is_allowed || offset & u32::from(one.alignment) != 0 || !one.kind.accesses() {
+        return None;
     }
-    false
+    let offset = offset as usize;
+    bytes.get_mut(offset..offset + WORD_BYTES)?.first_chunk_mut()
+}
+
+/// Performs an access of a word.
+#[inline(always)]
+pub fn perform(core: &mut Core, one: &MicroOp, word: &mut [u8; 4]) {
+    let hart = &mut core.model.hart;
+    let operand = one.rs2.of(&hart.x);
+    let value = if one.kind.is_sum() {
+        add_up(one, word, operand)
+    } else {
+        perform_other(one, word, operand)
+    };
+    one.rd.set(&mut hart.x, value); // a store's rd is x0
+    hart.instret += 1;
 }
 
 /// Performs an access that is a sum, of the word at the front of `bytes`; gives what its register gets.
@@ -170,13 +211,13 @@ fn add_up(one: &MicroOp, bytes: &mut [u8; 4], operand: u32) -> u32 {
     word
 }
 
-/// Performs one that is no sum. `None`: it is no access, and nothing is done.
+/// Performs one that is no sum.
 #[cold]
 #[inline(never)]
-fn perform_other(one: &MicroOp, bytes: &mut [u8; 4], operand: u32) -> Option<u32> {
+fn perform_other(one: &MicroOp, bytes: &mut [u8; 4], operand: u32) -> u32 {
     let word = u32::from_le_bytes(*bytes);
     let write = |bytes: &mut [u8; 4], value: u32| *bytes = value.to_le_bytes();
-    Some(match one.kind {
+    match one.kind {
         Kind::Lbu => word & 0xff,
         Kind::Lb => i32::from(word as i8) as u32,
         Kind::Lhu => word & 0xffff,
@@ -190,10 +231,12 @@ fn perform_other(one: &MicroOp, bytes: &mut [u8; 4], operand: u32) -> Option<u32
             0
         }
         kind => {
-            write(bytes, kind.amo()?.apply(word, operand, 4));
+            if let Some(amo) = kind.amo() {
+                write(bytes, amo.apply(word, operand, 4));
+            }
             word
         }
-    })
+    }
 }
 
 /// Makes the exception of an access that is not allowed.

@@ -5,16 +5,19 @@
 //! core, and share their ports. (Paper §III-A; cycles measured on the RTL, in the machine file.)
 
 use pinion_isa::{Access, Exception, MemoryKind, Privilege};
+use pinion_l2_port::accesses::{Asked, Way};
 
 use super::Clusters;
 use super::lanes::LOOKAHEAD_CYCLES;
 use super::own_l1::denied;
 use crate::cluster::hpu::Waiting;
 use crate::cluster::hpu::permissions::Right;
+use crate::hardware::core_accesses::{Asks, Kind};
 use crate::listener::{Event, Listener};
 use crate::machine::RemoteAmo;
 use crate::memory::Place;
 use crate::shared::Shared;
+use crate::wake::Due;
 
 /// Says what became of an access.
 pub enum Performed {
@@ -71,8 +74,10 @@ impl Clusters {
                 }
                 core.turn = None;
                 self.dma_ports.reads.forget_load(turn);
+                self.packet_load_read(shared, start);
+                self.look_at_accesses(shared);
             }
-            // The access has come to the other cluster's L1, or to L2 packet memory.
+            // The access has come to the other cluster's L1, or to L2.
             return match shared.memories.place(access.address, self.cores[id].cluster) {
                 Some(place) => self.answer_remote(shared, id, access, place, next),
                 None => fault(access),
@@ -131,74 +136,135 @@ impl Clusters {
         place: Place,
         now: u64,
     ) -> Performed {
-        let atomic = matches!(access.kind, MemoryKind::Amo(_));
-        let store = !atomic && access.kind.writes();
-        let choose = |load, on_store, on_atomic| {
-            if atomic {
-                on_atomic
-            } else if store {
-                on_store
-            } else {
-                load
-            }
-        };
-        let memory_cycles = |memory: &crate::machine::Memory| {
-            (
-                choose(memory.load_cycles, memory.store_cycles, memory.amo_cycles),
-                choose(memory.load_port_cycles, memory.store_port_cycles, memory.amo_port_cycles),
-            )
-        };
-        // Reads and writes have channels of their own; an atomic is a write that answers.
-        let direction = usize::from(access.kind.writes());
-        let (l1, port);
-        let (cycles, port_cycles, free) = match place {
-            Place::L1 { cluster, .. } => {
-                l1 = &shared.machine.l1;
-                let cycles =
-                    choose(l1.remote_load_cycles, l1.remote_store_cycles, l1.remote_amo_cycles);
-                let free = &mut self.each[cluster as usize].remote_port_free;
-                (cycles, l1.remote_port_cycles, free)
-            }
-            Place::L2Handler(_) => {
-                port = memory_cycles(&shared.machine.l2_handler);
-                (port.0, port.1, &mut self.l2_ports[0][direction])
-            }
-            Place::L2Packet(_) => {
-                port = memory_cycles(&shared.machine.l2_packet);
-                (port.0, port.1, &mut self.l2_ports[1][direction])
-            }
-            _ => {
-                if access.kind.writes() && self.cores[id].model.hart.privilege == Privilege::User {
-                    return fault(access);
-                }
-                (shared.machine.program.access_cycles, 0, &mut self.l2_ports[0][direction])
-            }
-        };
-        if atomic && cycles == 0 {
-            return fault(access); // this memory knows no atomics
+        if let Place::L2Packet(_) | Place::L2Handler(_) = place {
+            return self.access_l2(shared, id, access, place, now);
         }
         let pieces = if access.split(4).is_some() { 2 } else { 1 };
-        if let Place::L2Packet(_) = place
-            && !access.kind.writes()
-        {
-            let taken = (cycles * pieces, port_cycles * pieces);
-            return self.load_from_packets(shared, id, access, place, now, taken);
+        let Place::L1 { cluster, .. } = place else {
+            if access.kind.writes() && self.cores[id].model.hart.privilege == Privilege::User {
+                return fault(access);
+            }
+            let next = now + shared.machine.program.access_cycles * pieces;
+            self.cores[id].model.stalls.remote += next - now - 1;
+            return self.answer_remote(shared, id, access, place, next);
+        };
+        let l1 = &shared.machine.l1;
+        let cycles = match access.kind {
+            MemoryKind::Amo(_) => l1.remote_amo_cycles,
+            _ if access.kind.writes() => l1.remote_store_cycles,
+            _ => l1.remote_load_cycles,
+        };
+        if matches!(access.kind, MemoryKind::Amo(_)) && cycles == 0 {
+            return fault(access); // this memory knows no atomics
         }
+        let free = &mut self.each[cluster as usize].remote_port_free;
         let start = now.max(*free);
-        *free = start + port_cycles * pieces;
-        if atomic && let Place::L2Handler(_) = place {
-            let reads_free = &mut self.l2_ports[0][0];
-            *reads_free = start.max(*reads_free) + shared.machine.l2_handler.amo_read_port_cycles;
-        }
+        *free = start + l1.remote_port_cycles * pieces;
         let next = start + cycles * pieces;
         self.cores[id].model.stalls.remote += next - now - 1;
-        if let Place::L1 { .. } = place {
-            // Its own cores may have run ahead by so much.
-            self.cores[id].arrives = Some(next);
-            self.resume(shared, id, start + LOOKAHEAD_CYCLES);
-            return Performed::Wait(Waiting::Nothing);
+        // Its own cores may have run ahead by so much.
+        self.cores[id].arrives = Some(next);
+        self.resume(shared, id, start + LOOKAHEAD_CYCLES);
+        Performed::Wait(Waiting::Nothing)
+    }
+
+    /// Lets an access to L2 ask for its turn; the core goes on when that has come.
+    fn access_l2(
+        &mut self,
+        shared: &mut Shared,
+        id: usize,
+        access: &Access<u32>,
+        place: Place,
+        now: u64,
+    ) -> Performed {
+        let machine = &shared.machine;
+        let (memory, load) = match place {
+            Place::L2Packet(_) => (&machine.l2_packet, Way::PacketLoad),
+            _ => (&machine.l2_handler, Way::HandlerLoad),
+        };
+        let atomic = matches!(access.kind, MemoryKind::Amo(_));
+        if atomic && memory.amo_cycles == 0 {
+            return fault(access); // this memory knows no atomics
         }
-        self.answer_remote(shared, id, access, place, next)
+        let (way, cycles, port_cycles) = match access.kind.writes() {
+            true => (Way::Write, memory.store_cycles, memory.store_port_cycles),
+            false => (load, memory.load_cycles, memory.load_port_cycles),
+        };
+        let (cycles, atomic_cycles, keeps_loads) = match atomic {
+            true => (memory.amo_cycles, memory.amo_port_cycles, memory.amo_read_port_cycles),
+            false => (cycles, 0, 0),
+        };
+        let pieces = if access.split(4).is_some() { 2 } else { 1 };
+        let core = &self.cores[id];
+        let asked = Asked {
+            at: now,
+            core: id as u32,
+            index: core.index,
+            generation: core.generation,
+            way,
+            port_cycles: port_cycles * pieces,
+            cycles: cycles * pieces,
+            atomic_cycles: atomic_cycles * pieces,
+            keeps_loads,
+        };
+        if let Some(seat) = shared.hardware.accesses() {
+            seat.asks(now, Asks { core: id as u32, kind: kind_of(&asked), twice: pieces > 1 });
+        }
+        self.l2.ask(core.cluster, asked);
+        self.look_at_accesses(shared);
+        Performed::Wait(Waiting::Nothing)
+    }
+
+    /// Lets cores go on whose accesses to L2 have been served.
+    pub fn serve_accesses(&mut self, shared: &mut Shared, now: u64) {
+        while let Some((asked, mut start)) = self.l2.next(now) {
+            if let Some(seat) = shared.hardware.accesses() {
+                seat.serves(start, asked.core, kind_of(&asked));
+            }
+            let id = asked.core as usize;
+            let goes_on = self.cores[id].generation == asked.generation; // or its handler was ended
+            let mut performed = start;
+            if asked.way == Way::PacketLoad {
+                let way = self.l2.packet_load_cycles();
+                if !goes_on {
+                    self.packet_load_read(shared, start + way);
+                    continue;
+                }
+                // The clusters' copies use that port, too (rows swap_l2-burst_512 and swap_l2-spread_512).
+                let reads = &mut self.dma_ports.reads;
+                let (turn, read) = reads.book_load(start + way, asked.core, asked.port_cycles);
+                self.cores[id].turn = Some(turn);
+                (start, performed) = (read - way, read);
+            }
+            if goes_on {
+                let next = start + asked.cycles;
+                let core = &mut self.cores[id];
+                core.model.stalls.remote += next - asked.at - 1;
+                core.arrives = Some(next);
+                self.resume(shared, id, performed.max(now));
+            }
+        }
+        self.look_at_accesses(shared);
+    }
+
+    /// Lets another load go on its way, as packet memory reads for one at a cycle.
+    pub fn packet_load_read(&mut self, shared: &mut Shared, cycle: u64) {
+        self.l2.packet_load_read(cycle);
+        if let Some(seat) = shared.hardware.accesses() {
+            seat.reads(cycle);
+        }
+    }
+
+    /// Describes the cores' accesses to L2.
+    pub fn describe_accesses(&self) -> String {
+        self.l2.describe()
+    }
+
+    /// Has somebody look when accesses to L2 may be served.
+    pub fn look_at_accesses(&mut self, shared: &mut Shared) {
+        if let Some(look) = self.l2.look() {
+            shared.wake(&mut self.l2_wake, look, Due::Accesses);
+        }
     }
 
     /// Answers an access to a memory that is not the own L1: what needs a load's result behind it waits a cycle
@@ -216,30 +282,6 @@ impl Clusters {
             Some(value) => Performed::Done { value, next },
             None => fault(access),
         }
-    }
-
-    /// Loads from L2 packet memory, whose port the clusters' copies use, too (rows swap_l2-burst_512
-    /// and swap_l2-spread_512).
-    fn load_from_packets(
-        &mut self,
-        shared: &mut Shared,
-        id: usize,
-        access: &Access<u32>,
-        place: Place,
-        now: u64,
-        (cycles, beats): (u64, u64),
-    ) -> Performed {
-        let (turn, start) = self.dma_ports.reads.book_load(now, id as u32, beats);
-        let next = start + cycles;
-        let core = &mut self.cores[id];
-        core.model.stalls.remote += next - now - 1;
-        if start > now {
-            (core.arrives, core.turn) = (Some(next), Some(turn));
-            self.resume(shared, id, start);
-            return Performed::Wait(Waiting::Nothing);
-        }
-        self.dma_ports.reads.forget_load(turn);
-        self.answer_remote(shared, id, access, place, next)
     }
 
     /// Reads or changes the bytes of an access.
@@ -315,6 +357,16 @@ impl Clusters {
             }
             self.reservations = self.cores.iter().any(|core| core.reservation.address().is_some());
         }
+    }
+}
+
+/// Says what an access to L2 is, to a block.
+const fn kind_of(asked: &Asked) -> Kind {
+    match asked.way {
+        Way::HandlerLoad => Kind::HandlerLoad,
+        Way::PacketLoad => Kind::PacketLoad,
+        Way::Write if asked.atomic_cycles > 0 => Kind::Atomic,
+        Way::Write => Kind::Store,
     }
 }
 

@@ -162,6 +162,11 @@ impl Clusters {
                     return Performed::Wait(Waiting::Dma);
                 }
                 let front = *front;
+                let (cluster, index) = (self.cores[id].cluster, self.cores[id].index);
+                if !self.each[cluster as usize].dma_turns.take(index) {
+                    self.ask_dma_turn(shared, now, id);
+                    return Performed::Wait(Waiting::DmaTurn);
+                }
                 self.count_wait(id, now);
                 return self.launch(shared, id, &front, now, listener);
             }
@@ -218,6 +223,7 @@ impl Clusters {
             (false, false) if own(source) && own(destination) => Route::Local,
             (false, false) => Route::Remote,
         };
+        self.hold_completion(id, now);
         self.drivers[id].dma.launched = launched;
         let requester = Requester::Core(id as u32);
         self.request_dma(shared, now, cluster, Transfer { requester, from, to, bytes, route });

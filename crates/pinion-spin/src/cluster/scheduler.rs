@@ -214,7 +214,7 @@ impl Clusters {
                 bytes,
                 route: Route::FromL2,
             };
-            self.request_dma(shared, now, cluster, transfer);
+            self.copy_packet(shared, now, cluster, transfer);
         } else {
             self.wake_assign(shared, now + 1, cluster);
         }

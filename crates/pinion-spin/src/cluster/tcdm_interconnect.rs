@@ -85,7 +85,10 @@ impl BankRules {
     /// Says whether an access that asks in cycle `now` goes before all DMA beats.
     #[inline(always)]
     pub fn goes_first(&self, now: u64, offset: u32) -> bool {
-        now >= self.quiet_from || self.behind_dma(now, offset) == now
+        let is_within = |window: &Window| now.wrapping_sub(window.start) < window.beats;
+        now >= self.quiet_from
+            || !self.windows.iter().any(is_within)
+            || self.behind_dma(now, offset) == now
     }
 
     /// Serves an access to one word in cycle `now`, whose bank is free and in whose way nobody is.

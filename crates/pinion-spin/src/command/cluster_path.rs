@@ -146,6 +146,11 @@ impl ClusterPath {
         self.path.advance(now);
     }
 
+    /// Says whether some command's last beat is over.
+    pub fn has_ended(&self) -> bool {
+        self.path.has_ended()
+    }
+
     /// Takes the next command whose last beat is over; gives its line and that beat's cycle.
     pub fn take_ended(&mut self) -> Option<(Line, u32, u64)> {
         let ended = self.path.take_ended()?;

@@ -51,8 +51,10 @@ impl InboundEngine {
                 Answer::Waits => None,
             };
         }
-        for (_, number, address) in self.freed.extract_if(.., |(at, ..)| *at < now) {
-            self.buffer.free(number, address);
+        if !self.freed.is_empty() {
+            for (_, number, address) in self.freed.extract_if(.., |(at, ..)| *at < now) {
+                self.buffer.free(number, address);
+            }
         }
         let address = self.buffer.allocate(self.next_packet, bytes);
         if let Some(seat) = shared.hardware.allocator() {

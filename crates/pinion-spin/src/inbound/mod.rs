@@ -39,8 +39,8 @@ pub struct InboundEngine {
     pub frames_wake: Wake,
     /// When the oldest packet's HER is handed over.
     pub her_wake: Wake,
-    /// Packets that it has begun to write: from which cycle, in how many, and where to.
-    pub written: Vec<(u64, u64, u32)>,
+    /// Packet that it has begun to write: from which cycle, in how many, and where to. It looks at one in a cycle.
+    pub written: Option<(u64, u64, u32)>,
     /// Frames that wait for room, or, where the source waits, for their arrival as well.
     fifo: VecDeque<Frame>,
     /// What the matching engine said of the first of them.
@@ -104,7 +104,7 @@ impl InboundEngine {
             buffer: PacketBuffer::new(machine),
             frames_wake: Wake::default(),
             her_wake: Wake::default(),
-            written: Vec::new(),
+            written: None,
             fifo: VecDeque::new(),
             known: None,
             arrives: None,
@@ -136,6 +136,7 @@ impl InboundEngine {
     }
 
     /// Gives the cycle in which a packet's write has gone through, as things stand.
+    #[inline]
     fn written(&self, burst: BurstId) -> u64 {
         self.port.end(Side::Stream, burst).unwrap_or(0)
     }
@@ -216,8 +217,10 @@ impl InboundEngine {
     ) {
         self.waits = false;
         loop {
-            self.fill_fifo(shared, now, traffic, listener);
-            self.ask_block(shared, now);
+            if self.fifo_limit.is_some() || self.fifo.is_empty() || shared.hardware.is_some() {
+                self.fill_fifo(shared, now, traffic, listener);
+                self.ask_block(shared, now);
+            }
             let Some(frame) = self.fifo.front() else {
                 let upcoming = self.upcoming.as_ref().map(|frame| self.comes(shared, frame));
                 return upcoming.map_or((), |cycle| self.wake_inbound(shared, cycle));
@@ -258,6 +261,7 @@ impl InboundEngine {
     }
 
     /// Gives the cycle at which a frame's last bit arrives.
+    #[inline]
     fn arrival(&self, shared: &Shared, frame: &Frame) -> u64 {
         shared.epoch + shared.clock.cycle_at(frame.arrival)
     }
@@ -404,7 +408,7 @@ impl InboundEngine {
         let beats = shared.machine.inbound.port_cycles(bytes);
         let ready = now + shared.machine.inbound.latency_cycles;
         let (burst, start) = self.port.book(now, Side::Stream, ready, beats);
-        self.written.push((start, beats, address));
+        self.written = Some((start, beats, address));
         self.take_from = now + 1;
         let record = PacketRecord {
             packet: self.next_packet,

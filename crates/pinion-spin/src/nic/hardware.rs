@@ -32,7 +32,9 @@ impl Nic {
             let next = [self.shared.wheel.next_cycle(), lane].into_iter().flatten().min();
             let live = self.shared.packets.live();
             let Some(blocks) = self.shared.hardware.0.as_deref_mut() else { return };
-            let is_over = next.is_none() && (live == 0 || blocks.waited >= PATIENCE_CYCLES);
+            let is_over = next.is_none()
+                && !blocks.is_behind()
+                && (live == 0 || blocks.waited >= PATIENCE_CYCLES);
             if is_over || blocks.cycle >= next.unwrap_or(until).min(until) {
                 return;
             }
@@ -98,6 +100,21 @@ impl Nic {
             }
             found = seat.end(|| clusters.describe_driver(core));
         }
+        if found.is_none()
+            && let Some(seat) = &mut blocks.outbound
+        {
+            found = seat.end(|| commands.describe());
+        }
+        if found.is_none()
+            && let Some(seat) = &mut blocks.off_cluster
+        {
+            found = seat.end(|| commands.describe());
+        }
+        if found.is_none()
+            && let Some(seat) = &mut blocks.accesses
+        {
+            found = seat.end(|| clusters.describe_accesses());
+        }
         let Some((what, packet, state)) = found else { return };
         let mut lines = vec![what];
         if let Some(packet) = packet {
@@ -160,6 +177,15 @@ impl Nic {
             schedule |= waiting.is_some() && ready.is_some_and(|ready| ready != 0);
         }
         clusters.begin_drivers(&mut blocks.drivers, cycle);
+        if let Some(seat) = &mut blocks.outbound {
+            seat.begin(cycle);
+        }
+        if let Some(seat) = &mut blocks.off_cluster {
+            seat.begin(cycle);
+        }
+        if let Some(seat) = &mut blocks.accesses {
+            seat.begin(cycle);
+        }
         let offers =
             blocks.commands.as_mut().is_some_and(|seat| seat.begin(commands.offered(cycle)));
         if takes {

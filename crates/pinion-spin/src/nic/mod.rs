@@ -251,7 +251,7 @@ impl Nic {
             Due::Line(core) => clusters.line_due(shared, usize::from(core), now),
             Due::Inbound if inbound.frames_wake.take(now) => {
                 inbound.take_frames(shared, matching, now, traffic, listener);
-                for (start, beats, address) in inbound.written.drain(..) {
+                if let Some((start, beats, address)) = inbound.written.take() {
                     clusters.dma_ports.reads.note_write(now, start, beats, address);
                 }
             }
@@ -266,12 +266,16 @@ impl Nic {
             Due::Accept(cluster) if clusters.each[cluster as usize].scheduler.accepts.take(now) => {
                 self.accept(now, cluster, listener);
             }
+            Due::DmaTurn(cluster) if clusters.each[cluster as usize].dma_turns.wake.take(now) => {
+                clusters.dma_turn(shared, now, cluster);
+            }
             Due::DmaIssue(cluster) if clusters.each[cluster as usize].dma.issues.take(now) => {
                 clusters.issue_transfer(shared, now, cluster, listener);
             }
             Due::DmaRead if clusters.dma_ports.mux_wake.take(now) => {
                 clusters.dma_read(shared, now, listener);
             }
+            Due::Accesses if clusters.l2_wake.take(now) => clusters.serve_accesses(shared, now),
             Due::DmaDone(cluster) => clusters.dma_done(shared, now, cluster, listener),
             Due::Assign(cluster)
                 if clusters.each[cluster as usize].scheduler.assigns.take(now)

@@ -140,6 +140,7 @@ pub(super) fn describe(waiting: Waiting) -> String {
         Waiting::Issue => "waits to issue a command".to_owned(),
         Waiting::Command(id) => format!("waits for command {id}"),
         Waiting::Dma => "waits for a DMA slot".to_owned(),
+        Waiting::DmaTurn => "waits for its turn at the cluster's DMA engine".to_owned(),
         Waiting::Ever => "hangs for ever".to_owned(),
     }
 }

@@ -4,7 +4,7 @@
 //! The handlers are a few instruction words put in place of the `empty` program's handler.
 
 use pinion_sim::Time;
-use pinion_spin::{ExecutionContext, Fault, Frame, Machine, Nic, Outcome};
+use pinion_spin::{ExecutionContext, Fault, Frame, Machine, Nic, Offer, Outcome};
 
 use crate::harness::{
     FIRST_HANDLER, Recorder, Reported, build, context, faithful, finish, frame, image, machine,
@@ -319,4 +319,20 @@ fn tasks_are_taken_by_the_runtime_alone() {
     let heard = finish(&mut nic, packets(40));
     assert_eq!((heard.packets.len(), heard.faults.len()), (40, 0));
     assert!(heard.packets.iter().all(|packet| !packet.failed && packet.handler_start.is_some()));
+}
+
+/// An HPU that the watchdog ends, or gives up, while it waits for its turn at the cluster's DMA engine gets none.
+#[test]
+fn who_is_lost_waiting_for_the_dma_engine_stays_lost() {
+    // lui a5, 0x1b204; lw a4, 1048(a5): launches what is refused at once; j -4
+    let launches = [0x1b20_47b7, 0x4187_a703, 0xffdf_f06f];
+    let sizes = ["cluster.count=1", "cluster.cores=16", "protection.watchdog_cycles=300"];
+    let mut nic = odd_ones(machine(&sizes), &launches, |_| {});
+    put(&mut nic, TRAP, &launches);
+    let heard = finish(&mut nic, packets(30));
+    assert_eq!(heard.packets.len(), 30);
+    // All who launched are lost, in the trap handler: nobody executes anything any more.
+    let (end, executed) = (nic.now(), nic.totals().instructions);
+    nic.run(end + Time::from_ns(2_000), &mut || Offer::Nothing, &mut Recorder::default());
+    assert_eq!(nic.totals().instructions, executed);
 }

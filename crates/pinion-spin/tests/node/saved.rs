@@ -132,11 +132,15 @@ fn a_saved_nic_goes_on_from_any_cycle() {
     for overrides in MACHINES {
         for program in PROGRAMS {
             let frames = traffic(&mut random);
-            let end = frames.last().expect("there are some").0 + 60_000;
+            let end = frames.last().expect("there are some").0 + 600_000;
             let busy = frames.last().expect("there are some").0 + 3_000;
             let mut whole = Bench::new(units(overrides, program));
             whole.run(&frames, end);
-            assert_eq!(whole.node.value("packets").unwrap_or(0), 0, "all are out");
+            assert_eq!(
+                whole.node.value("packets").unwrap_or(0),
+                0,
+                "{overrides:?} {program:?}: all are out"
+            );
 
             // Where it is cut makes no difference, and nor does being saved.
             let cut = random.below(busy);

@@ -101,10 +101,13 @@ fn counts_are_the_same_where_accesses_stand_between() {
     for handler in ["aggregate", "reduce"] {
         let one = |engine_core| {
             let mut nic = nic("words", handler, engine_core);
-            run(&mut nic, Time::MAX, &mut frames(PACKETS, 0), &mut Deaf)
+            let counts = run(&mut nic, Time::MAX, &mut frames(PACKETS, 0), &mut Deaf);
+            (counts, nic.translated_blocks())
         };
-        let [expected, got] = ENGINES.map(one);
+        let [(expected, none), (got, blocks)] = ENGINES.map(one);
         assert_eq!(got, expected, "{handler}");
+        assert_eq!(none, 0, "{handler}");
+        assert!(!pinion_translate::AVAILABLE || blocks > 0, "{handler}: accesses begin blocks");
     }
 }
 

@@ -36,11 +36,11 @@ pub(super) struct TargetBuffer {
     hints: [u8; HINTS],
     /// Entries of words with these low bits; only to find them faster.
     held: [u8; HINTS],
-    /// Bits of the pseudo-LRU tree, node 1 is the root.
-    lru: u64,
+    /// Bits of the pseudo-LRU tree, node 1 is the root: no node has a greater number than entries.
+    lru: u32,
     /// What a use of each entry clears and sets in the tree.
-    lru_clear: [u64; MOST_TARGETS],
-    lru_set: [u64; MOST_TARGETS],
+    lru_clear: [u32; MOST_TARGETS],
+    lru_set: [u32; MOST_TARGETS],
     /// Some word may have two entries.
     doubles: bool,
 }
@@ -195,14 +195,14 @@ fn levels(targets: usize) -> u32 {
 /// Gives the bits of the tree on the way to an entry, and those of them to set: a node points away
 /// from what was used. There is one node less than entries, as if their number were a power of two
 /// (RTL Replacement.scala): of 28 entries the last pairs have none.
-fn tree_path(entry: usize, targets: usize) -> (u64, u64) {
+fn tree_path(entry: usize, targets: usize) -> (u32, u32) {
     let (mut node, mut path, mut set) = (1usize, 0, 0);
     for level in (0..levels(targets)).rev() {
         let bit = entry >> level & 1;
         // The tree has no more nodes than this, so that of some pairs the first alone is replaced.
         if node < targets {
             path |= 1 << node;
-            set |= u64::from(bit == 0) << node;
+            set |= u32::from(bit == 0) << node;
         }
         node = 2 * node + bit;
     }

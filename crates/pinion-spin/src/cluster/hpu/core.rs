@@ -24,6 +24,8 @@ pub enum Waiting {
     Command(u32),
     /// A slot for a DMA transfer.
     Dma,
+    /// Its turn to launch one.
+    DmaTurn,
     /// Nothing any more: the core has ended or is lost.
     Ever,
 }

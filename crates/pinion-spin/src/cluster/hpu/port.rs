@@ -107,6 +107,11 @@ impl HeldLines for Port<'_> {
     fn changes(&self) -> u64 {
         self.cache.changes()
     }
+
+    #[inline(always)]
+    fn rests(&self) -> bool {
+        self.cache.rests()
+    }
 }
 
 impl Destinations for Port<'_> {

@@ -80,7 +80,7 @@ impl Clusters {
             let again = now.saturating_add(shared.machine.protection.watchdog_cycles);
             return self.arm_watchdog(shared, id, again);
         }
-        self.stop_core(id);
+        self.stop_core(shared, now, id);
         if let Some(seat) = shared.hardware.driver(id) {
             seat.withdraw();
         }

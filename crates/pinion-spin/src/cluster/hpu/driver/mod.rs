@@ -117,6 +117,8 @@ pub struct DmaFrontEnd {
     pub launched: u32,
     /// Transfers done.
     pub done: u32,
+    /// Cycle from which on the driver has seen that transfers are under way, if some are.
+    pub pending_from: u64,
 }
 
 /// Holds the driver of one HPU.

@@ -69,9 +69,7 @@ impl Clusters {
             if shared.hardware.has_drivers() {
                 driver.idle_from = driver.idle_from.max(now + 1);
             }
-            let (cluster, hpu) = (self.cores[core].cluster, self.cores[core].index);
-            self.each[cluster as usize].feedback.arbiter.ask(now + 1, hpu);
-            self.wake_cluster_feedback(shared, now + 1, cluster);
+            self.offer_completion(shared, now, core);
         }
     }
 
@@ -179,10 +177,31 @@ impl Clusters {
     /// Lets a core's completion leave if nothing holds it back any more.
     #[inline]
     pub fn offer_completion(&mut self, shared: &mut Shared, now: u64, core: usize) {
+        if !self.drivers[core].can_complete(now + 1) {
+            return;
+        }
         let (cluster, hpu) = (self.cores[core].cluster, self.cores[core].index);
-        if self.drivers[core].can_complete(now + 1) {
-            self.each[cluster as usize].feedback.arbiter.ask(now + 1, hpu);
-            self.wake_cluster_feedback(shared, now + 1, cluster);
+        let units = &mut self.each[cluster as usize];
+        if units.held_back >> hpu & 1 == 1 {
+            // It asked before; from now on it asks anew.
+            units.held_back &= !(1 << hpu);
+            units.feedback.arbiter.remove(now, hpu);
+        }
+        units.feedback.arbiter.ask(now + 1, hpu);
+        self.wake_cluster_feedback(shared, now + 1, cluster);
+    }
+
+    /// Holds back the completion that waits for its turn when its core launches a transfer of the DMA engine:
+    /// the driver offers none, from the next cycle on, while one is under way (RTL hpu_driver:
+    /// `can_send_feedback`, which knows not whose transfer it is).
+    pub fn hold_completion(&mut self, core: usize, now: u64) {
+        let driver = &mut self.drivers[core];
+        if driver.dma.launched == driver.dma.done {
+            driver.dma.pending_from = now + 1;
+            if driver.completion.is_some() {
+                let (cluster, hpu) = (self.cores[core].cluster, self.cores[core].index);
+                self.each[cluster as usize].held_back |= 1 << hpu;
+            }
         }
     }
 
@@ -239,7 +258,7 @@ impl Clusters {
             false => Fault::Watchdog { limit_cycles },
         };
         self.report_fault(shared, now, id, fault, (pc, 0), listener);
-        self.stop_core(id);
+        self.stop_core(shared, now, id);
         if let Some(seat) = shared.hardware.driver(id) {
             seat.withdraw();
         }
@@ -274,9 +293,14 @@ impl Clusters {
     }
 
     /// Stops a core in what it does, whatever it waits for.
-    pub fn stop_core(&mut self, id: usize) {
+    pub fn stop_core(&mut self, shared: &mut Shared, now: u64, id: usize) {
         self.leave_lane(id);
+        if self.cores[id].turn.is_some() {
+            self.packet_load_read(shared, now);
+            self.look_at_accesses(shared);
+        }
         let core = &mut self.cores[id];
+        self.each[core.cluster as usize].dma_turns.withdraw(core.index);
         (core.pending, core.arrives, core.turn) = (None, None, None);
         core.model.loaded = NO_REGISTER;
         core.model.jumped = true;

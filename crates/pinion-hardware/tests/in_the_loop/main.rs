@@ -1,6 +1,8 @@
 //! Blocks of hardware in real runs: handlers of `tests/hardware/busy` and an example, packets, and units
 //! that Verilator simulates. Without a RISC-V compiler, Verilator or a C++ compiler they are left out.
 
+mod behind;
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -213,6 +215,17 @@ fn drivers_of_hardware_do_as_the_models() {
     }
 }
 
+/// At full rate completions wait for their turn while the next task of their HPU launches a transfer already:
+/// they wait for that, too.
+#[test]
+fn drivers_of_hardware_hold_completions_back() {
+    if !is_left_out() {
+        let all = ["mpq.count=16", "cluster.count=2"];
+        let traffic = "slmp,size=564,bytes=1048576,syn=none";
+        beside("examples/strided_ddt", &all, traffic, &["hpu_driver"]);
+    }
+}
+
 /// Handlers that trap, reach where they may not, or hang: the watchdog's interrupt, and what the trap handler says.
 #[test]
 fn drivers_of_hardware_end_what_hangs() {
@@ -237,20 +250,29 @@ fn all_units_that_can_are_hardware_at_once() {
     }
 }
 
+/// Gives the packets of a long run.
+fn many() -> u32 {
+    let count = std::env::var("PINION_PACKETS").ok().and_then(|text| text.parse().ok());
+    count.unwrap_or(100_000)
+}
+
 /// A long run, for `make hardware`: `PINION_PACKETS=100000`.
 #[test]
 #[ignore = "long: a hundred thousand packets"]
 fn random_traffic() {
-    let count = std::env::var("PINION_PACKETS").ok().and_then(|text| text.parse().ok());
     let all = ["mpq_engine", "dispatcher", "cluster_scheduler"];
-    let count = count.unwrap_or(100_000);
+    let count = many();
     same(BUSY, &["mpq.count=16"], &packets(count), &all);
     same(BUSY, &FPSPIN[3..], &packets(count), &["matching_engine", "packet_allocator"]);
     for (app, traffic) in COMMANDS {
         same(app, &[], &format!("{traffic},messages={count}"), &["command_unit"]);
     }
-    // The one with the DMA engine's transfers differs there: docs/src/hardware-loop.md says how.
-    for (app, traffic) in driven(count).into_iter().filter(|(app, _)| !app.ends_with("_ddt")) {
+}
+
+#[test]
+#[ignore = "long: a hundred thousand packets"]
+fn random_traffic_of_drivers() {
+    for (app, traffic) in driven(many()) {
         beside(app, &["mpq.count=16"], &traffic, &["hpu_driver"]);
     }
 }

@@ -1,0 +1,145 @@
+//! The turns of one way: a cluster's first access each, a queue behind, and places for what is on its way.
+
+use std::collections::VecDeque;
+
+use pinion_sim::arbiter::RoundRobin;
+
+use super::{Asked, NEVER};
+
+/// Holds the turns of one way, and what is behind them.
+#[derive(Clone, Debug)]
+pub struct Turns {
+    order: RoundRobin,
+    /// By cluster: accesses that come to their turns and have not had them, and when they come.
+    coming: Vec<VecDeque<(u64, Asked)>>,
+    /// Bit per cluster: some of its accesses come.
+    clusters: u64,
+    /// Cycle in which the first of all comes to its turn, or [`NEVER`].
+    first: u64,
+    /// What had its turn and has no place yet.
+    queue: VecDeque<Asked>,
+    most_queued: usize,
+    /// Places that are free, and from when on others will be, in order.
+    free: u32,
+    released: VecDeque<u64>,
+    /// The next cycle.
+    cycle: u64,
+    /// The next one in which something may change, or [`NEVER`].
+    change: u64,
+}
+
+impl Turns {
+    /// Makes turns of so many clusters, with so many accesses in the queue and so many places.
+    pub fn new(clusters: u32, most_queued: u32, places: u32) -> Self {
+        Self {
+            order: RoundRobin::default(),
+            coming: vec![VecDeque::new(); clusters as usize],
+            clusters: 0,
+            first: NEVER,
+            queue: VecDeque::with_capacity(most_queued as usize),
+            most_queued: most_queued as usize,
+            free: places,
+            released: VecDeque::with_capacity(places as usize),
+            cycle: 0,
+            change: NEVER,
+        }
+    }
+
+    /// Takes a cluster's access that comes to its turn in a cycle, behind the others of that cluster.
+    pub fn come(&mut self, cluster: usize, at: u64, asked: Asked) {
+        self.coming[cluster].push_back((at, asked));
+        self.clusters |= 1 << cluster;
+        self.first = self.first.min(at);
+        self.change = self.find_change();
+    }
+
+    /// Frees a place from a cycle on.
+    pub fn release(&mut self, from: u64) {
+        let index = self.released.partition_point(|&at| at <= from);
+        self.released.insert(index, from);
+        self.change = self.find_change();
+    }
+
+    /// Goes through a cycle, before which nothing changes; gives what got a place in it.
+    pub fn step(&mut self, cycle: u64) -> Option<Asked> {
+        self.cycle = cycle + 1;
+        while self.released.front().is_some_and(|&at| at <= cycle) {
+            self.released.pop_front();
+            self.free += 1;
+        }
+        let went = self.take_place();
+        if self.first <= cycle && self.queue.len() < self.most_queued {
+            let turn = self.take_turn(cycle);
+            self.queue.extend(turn);
+        }
+        // What has its turn while a place is free has that at once.
+        let went = went.or_else(|| self.take_place());
+        self.change = self.find_change();
+        went
+    }
+
+    fn take_place(&mut self) -> Option<Asked> {
+        self.free = self.free.checked_sub(u32::from(!self.queue.is_empty()))?;
+        self.queue.pop_front()
+    }
+
+    /// Takes the access whose turn it is among those that have come.
+    fn take_turn(&mut self, cycle: u64) -> Option<Asked> {
+        let asking = self
+            .each_first()
+            .fold(0, |asking, (cluster, from)| asking | u64::from(from <= cycle) << cluster);
+        let cluster = self.order.grant_word(asking)?;
+        let coming = &mut self.coming[cluster as usize];
+        let (_, asked) = coming.pop_front()?;
+        self.clusters ^= u64::from(coming.is_empty()) << cluster;
+        self.first = self.each_first().map(|(_, from)| from).min().unwrap_or(NEVER);
+        Some(asked)
+    }
+
+    /// Gives the clusters of which accesses come, and when the first of each does.
+    fn each_first(&self) -> impl Iterator<Item = (u32, u64)> {
+        let mut clusters = self.clusters;
+        std::iter::from_fn(move || {
+            let cluster = clusters.trailing_zeros();
+            let &(from, _) = self.coming.get(cluster as usize)?.front()?;
+            clusters &= clusters - 1;
+            Some((cluster, from))
+        })
+    }
+
+    /// Says whether no access comes or waits here.
+    #[inline]
+    pub fn are_idle(&self) -> bool {
+        self.clusters == 0 && self.queue.is_empty()
+    }
+
+    /// Gives the next cycle in which something may change, or [`NEVER`]: not before something is asked or released.
+    #[inline]
+    pub fn next_change(&self) -> u64 {
+        self.change
+    }
+
+    /// Finds that cycle.
+    fn find_change(&self) -> u64 {
+        let place = match (self.queue.is_empty(), self.free) {
+            (true, _) => NEVER,
+            (false, 0) => self.released.front().map_or(NEVER, |&from| from),
+            (false, _) => self.cycle,
+        };
+        let turn = match self.queue.len() < self.most_queued {
+            true => self.first,
+            false => NEVER,
+        };
+        place.min(turn).max(self.cycle)
+    }
+
+    /// Checks what is kept against what is there.
+    #[cfg(test)]
+    pub fn check_kept(&self) {
+        let firsts = self.coming.iter().map(|list| list.front().map(|&(from, _)| from));
+        let bits = firsts.clone().enumerate().map(|(at, it)| u64::from(it.is_some()) << at);
+        assert_eq!(self.clusters, bits.sum::<u64>());
+        assert_eq!(self.first, firsts.flatten().min().unwrap_or(NEVER));
+        assert_eq!(self.change, self.find_change());
+    }
+}
