@@ -92,11 +92,16 @@ def main():
         stderr=subprocess.STDOUT,
         text=True,
     ) as process:
+        last = ""
         for line in process.stdout:
+            last = line.rstrip()
             if found := RESULT.match(line):
                 print(WORDS[found[2]], found[1], flush=True)
             else:
-                print("   ", line.rstrip(), flush=True)
+                print("   ", last, flush=True)
+    if process.returncode < 0:
+        # A test's name is written as it begins, its result behind that when it ends.
+        print(f"FAIL {last}: signal {-process.returncode} ended all tests")
     sys.exit(1 if process.returncode else 0)
 
 

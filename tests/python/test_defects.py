@@ -166,7 +166,7 @@ WORDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"
 
 
 @settings(max_examples=int(os.environ.get("PINION_FUZZ", "10")), deadline=None, database=None, suppress_health_check=list(HealthCheck))
-@given(WORDS, WORDS, st.binary(max_size=50), st.floats(0, 1e6))
+@given(WORDS, WORDS, st.binary(min_size=1, max_size=50), st.floats(0, 1e6))
 def test_whatever_was_given_is_in_the_command(name: str, text: str, frame: bytes, at: float) -> None:
     """Quotes, line ends and letters of any script: the shell and Python read what was given."""
     command = defect(lambda: pinion.App.from_source(text, payload=name, name=name))

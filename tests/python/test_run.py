@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pinion
 import pytest
@@ -121,6 +122,18 @@ def test_frames_in_bytes_and_of_scapy() -> None:
     pong = layers.Ether(result.frames[0])
     assert pong[layers.IP].src == "10.0.0.2" and pong[layers.ICMP].type == 0
     assert result.packets["arrival_ns"][2] - result.packets["arrival_ns"][0] == pytest.approx(2000)
+
+
+@pytest.mark.parametrize("given", [list, iter])
+def test_what_is_no_frame_is_refused(given: Callable[[list[object]], Any]) -> None:
+    for wrong, why in (
+        (5, "a frame is bytes"),
+        ("text", "a frame is bytes"),
+        ((1, 2, 3), "a pair of nanoseconds and a frame"),
+        ((-1.0, bytes(64)), "a number of nanoseconds"),
+    ):
+        with pytest.raises(pinion.UsageError, match=rf"packets\[1\]: .*{why}"):
+            pinion.run(ECHO, given([bytes(64), wrong]))
 
 
 @pytest.mark.parametrize(("keyword", "option"), [("packet", "--packet"), ("message", "--message")])

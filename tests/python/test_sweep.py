@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import pickle
 import shutil
@@ -154,6 +155,10 @@ def test_a_point_that_cannot_be_run_says_why(tmp_path: Path) -> None:
         pinion.sweep(REDUCE, {"cluster.cout": [1]}, packets=SOME, out=tmp_path)
     with pytest.raises(pinion.UsageError, match="Generator or a Load"):
         pinion.sweep(REDUCE, {}, packets=[bytes(64)], out=tmp_path)  # type: ignore[arg-type]
+    endless: Any
+    for endless in (itertools.count(), range(10**12)):
+        with pytest.raises(pinion.UsageError, match="grid: packet.count has more values than the 10000 points"):
+            pinion.sweep(REDUCE, {"packet.count": endless}, packets=SOME, out=tmp_path)
     with pytest.raises(pinion.UsageError, match="jobs="):
         sweep(tmp_path, ThreadPoolExecutor(1), jobs=2)
 

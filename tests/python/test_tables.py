@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -334,12 +336,60 @@ def test_a_table_that_is_none_of_packets_is_refused() -> None:
         ({"frame": ["text"]}, "frame holds bytes"),
         ({"frame": [b"x", None]}, "row 1: frame holds bytes"),
         ({"frame": [b"x", b"y"], "time_ns": [5.0, 1.0]}, "row 1: it arrives before"),
-        ({"frame": [b"x"], "time_ns": [-1]}, "row 0: time_ns holds"),
-        ({"frame": [b"x"], "time_ns": ["now"]}, "row 0: time_ns holds"),
+        ({"frame": [b"x"], "time_ns": [-1]}, "row 0: time_ns holds .*, not -1"),
+        ({"frame": [b"x"], "time_ns": ["now"]}, "row 0: time_ns holds .*, not Utf8"),
+        ({"frame": [b"x", b""]}, "row 1: a frame has a byte at least"),
     ]
     for columns, what in wrong:
         with pytest.raises(pinion.UsageError, match=what):
             pinion.run(ECHO, pyarrow.table(columns))
+
+
+@pytest.mark.parametrize(
+    ("kind", "buffers"),
+    [
+        # Ends of frames that go back, are negative or lie beyond the bytes.
+        ("binary", (b"4i", [0, 90, 10, 100])),
+        ("binary", (b"3i", [0, -50, 60])),
+        ("binary", (b"4i", [0, 2_000_000_000, 10, 100])),
+        ("large_binary", (b"4q", [0, 2**62, 10, 100])),
+        # Frames that lie in no buffer, beyond its end or have a negative length.
+        ("binary_view", (b"4i", [64, 0, 5, 0])),
+        ("binary_view", (b"4i", [64, 0, 0, 2**31 - 1])),
+        ("binary_view", (b"4i", [-5, 0, 0, 0])),
+        ("binary_view", (b"4i", [2**31 - 1, 0, 0, 0])),
+    ],
+    ids=str,
+)
+def test_a_table_whose_frames_lie_nowhere_is_refused(kind: str, buffers: Any) -> None:
+    """Whoever makes an array may have had any bytes; what they say is looked at before it is believed."""
+    pyarrow = pytest.importorskip("pyarrow")
+    layout, numbers = buffers
+    places, data = struct.pack(layout.decode(), *numbers), bytes(100)
+    rows = 1 if kind == "binary_view" else len(numbers) - 1
+    given = [None, pyarrow.py_buffer(places), pyarrow.py_buffer(data)]
+    array = pyarrow.Array.from_buffers(getattr(pyarrow, kind)(), rows, given)
+    with pytest.raises(pinion.UsageError, match="packets: the column frame: "):
+        pinion.run(ECHO, pyarrow.table({"frame": array}))
+
+
+def test_frames_that_never_end_are_refused() -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    frame = bytes(1 << 20)
+    with pytest.raises(pinion.UsageError, match="more than 1 GiB of frames, or never end"):
+        pinion.run(ECHO, itertools.repeat(frame))
+    batch = pyarrow.record_batch({"frame": [frame] * 16})
+    endless = pyarrow.RecordBatchReader.from_batches(batch.schema, itertools.repeat(batch))
+    with pytest.raises(pinion.UsageError, match="more than 1 GiB of frames, or never end"):
+        pinion.run(ECHO, endless)
+
+
+def test_a_frame_of_no_bytes_is_refused() -> None:
+    for frames in ([b""], [bytes(64), b""], [(5.0, b"")]):
+        with pytest.raises(pinion.UsageError, match=r"packets\[\d\]: a frame has a byte at least"):
+            pinion.run(ECHO, frames)
+    with pytest.raises(pinion.UsageError, match="a frame has a byte at least"):
+        pinion.Nic(ECHO).push(b"")
 
 
 def test_notebooks_show_tables_and_curves() -> None:

@@ -166,14 +166,3 @@ pub fn frame(bytes: &[u8]) -> String {
     let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     format!("bytes.fromhex(\"{digits}\")")
 }
-
-/// Gives what can be read once more: an iterator's items in a list, and everything else as it is.
-pub fn kept<'py>(given: Option<&Bound<'py, PyAny>>) -> PyResult<Option<Bound<'py, PyAny>>> {
-    let Some(given) = given else { return Ok(None) };
-    // A reader of Arrow's batches is an iterator, too, and is read as a table.
-    let is_iterator = given.hasattr("__next__")? && !given.hasattr("__arrow_c_stream__")?;
-    match is_iterator {
-        true => given.py().import("builtins")?.call_method1("list", (given,)).map(Some),
-        false => Ok(Some(given.clone())),
-    }
-}

@@ -12,6 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
 use crate::errors;
+use crate::incoming::Incoming;
 use crate::table::STREAM;
 use crate::time::time_of_ns;
 
@@ -37,29 +38,59 @@ pub fn frames(given: &Bound<'_, PyAny>) -> PyResult<Vec<TimedFrame>> {
              {names}"
         )));
     }
-    let mut frames = Vec::new();
+    let mut frames = Incoming::default();
     for batch in batches {
         let batch = batch.map_err(|error| wrong(&error.to_string()))?;
+        // A table may have batches without rows, and no end.
+        py.check_signals()?;
+        for name in ["frame", "time_ns"] {
+            sound(&batch, name).map_err(|why| wrong(&format!("the column {name}: {why}")))?;
+        }
         for row in 0..batch.num_rows() {
-            let last = frames.last().map_or(0, |last: &TimedFrame| last.time_ps);
-            let wrong = |why: &str| wrong(&format!("row {}: {why}", frames.len()));
-            let bytes =
-                frame(&batch, row).ok_or_else(|| wrong("frame holds bytes in every row"))?;
-            let time_ps = match time(&batch, row) {
-                None => last,
-                Some(ns) => ns
-                    .and_then(time_of_ns)
-                    .ok_or_else(|| wrong("time_ns holds nanoseconds from 0 on in every row"))?
-                    .ps(),
+            let number = frames.count();
+            let place = || format!("packets: row {number}");
+            let other = |name, wanted, shown: String| {
+                let place = place();
+                errors::usage(
+                    py,
+                    &format!("{place}: {name} holds {wanted} in every row, not {shown}"),
+                )
             };
-            if time_ps < last {
-                return Err(wrong("it arrives before the one in front of it"));
-            }
-            let original_bytes = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
-            frames.push(TimedFrame { time_ps, bytes, original_bytes });
+            let bytes = frame(&batch, row)
+                .ok_or_else(|| other("frame", "bytes", shown(&batch, "frame", row)))?;
+            let time_ps = match time(&batch, row) {
+                None => frames.last_ps(),
+                Some(ns) => {
+                    let shown =
+                        || ns.map_or_else(|| shown(&batch, "time_ns", row), |ns| ns.to_string());
+                    let wanted = "nanoseconds from 0 on (Float64, Int64 or UInt64)";
+                    ns.and_then(time_of_ns).ok_or_else(|| other("time_ns", wanted, shown()))?.ps()
+                }
+            };
+            frames.add(py, time_ps, bytes, place)?;
         }
     }
-    Ok(frames)
+    Ok(frames.all())
+}
+
+/// Looks whether a column is what it says. Whoever made it may have had any bytes for offsets, and reading a row looks at
+/// nothing of it.
+fn sound(batch: &RecordBatch, name: &str) -> Result<(), String> {
+    let Some(column) = batch.column_by_name(name) else { return Ok(()) };
+    let (rows, all) = (column.len(), batch.num_rows());
+    if rows < all {
+        return Err(format!("it has {rows} rows, and the table {all}"));
+    }
+    column.to_data().validate_full().map_err(|error| error.to_string())
+}
+
+/// Says what a row of a column is.
+fn shown(batch: &RecordBatch, name: &str, row: usize) -> String {
+    match batch.column_by_name(name) {
+        Some(column) if column.is_null(row) => "null".to_owned(),
+        Some(column) => column.data_type().to_string(),
+        None => "nothing".to_owned(),
+    }
 }
 
 /// Gives the bytes of a row; `None`: there are none.

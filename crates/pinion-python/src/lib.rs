@@ -36,6 +36,7 @@ mod flows;
 mod frames;
 mod gather;
 mod html;
+mod incoming;
 mod machine;
 mod messages;
 mod nic;

@@ -11,9 +11,10 @@ use pinion_net::capture::{LinkType, TimedFrame};
 use pinion_python_guard::guarded;
 use pinion_run::nanoservice::{Script, Setup, Traffic};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDict, PyString, PyTuple};
+use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDict, PyList, PyString, PyTuple};
 
 use crate::again::{Origin, made_by};
+use crate::incoming::{Counted, Incoming};
 use crate::machine::text_of_path;
 use crate::time::time_of_ns;
 use crate::{again, arrow, errors};
@@ -264,13 +265,66 @@ impl Changes {
     }
 }
 
-/// Reads frames: bytes, whatever `bytes()` takes (scapy's packets), or pairs of nanoseconds and one of these.
-fn frames(given: &Bound<'_, PyAny>) -> PyResult<Vec<TimedFrame>> {
-    let mut frames: Vec<TimedFrame> = Vec::new();
-    let bytes_of = given.py().import("builtins")?.getattr("bytes")?;
+/// Gives what can be read once more: an iterator's items in a list, frames among them as bytes, and everything else
+/// as it is.
+///
+/// # Errors
+/// What the iterator raises, and when its frames are too many or never end.
+pub fn kept<'py>(given: Option<&Bound<'py, PyAny>>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let Some(given) = given else { return Ok(None) };
+    // A reader of Arrow's batches is an iterator, too, and is read as a table.
+    let is_iterator = given.hasattr("__next__")? && !given.hasattr("__arrow_c_stream__")?;
+    match is_iterator {
+        true => listed(given).map(|list| Some(list.into_any())),
+        false => Ok(Some(given.clone())),
+    }
+}
+
+/// Gives what an iterator gives in a list: of frames, each as bytes, and what is none as it is.
+///
+/// # Errors
+/// What the iterator raises, and when there are more frames than a run may have.
+fn listed<'py>(given: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
+    let py = given.py();
+    let (list, mut counted) = (PyList::empty(py), Counted::default());
     for (index, item) in given.try_iter()?.enumerate() {
         let item = item?;
-        let wrong = |why: &str| errors::usage(given.py(), &format!("packets[{index}]: {why}"));
+        let (time, bytes) = match item.cast::<PyTuple>() {
+            Ok(pair) if pair.len() == 2 => (Some(pair.get_item(0)?), bytes_of(&pair.get_item(1)?)?),
+            Ok(_) => (None, None),
+            Err(_) => (None, bytes_of(&item)?),
+        };
+        let length = bytes.as_ref().map_or(0, |bytes| bytes.as_bytes().len());
+        counted.add(py, length, || format!("packets[{index}]"))?;
+        match (time, bytes) {
+            (Some(time), Some(bytes)) => list.append((time, bytes))?,
+            (None, Some(bytes)) => list.append(bytes)?,
+            // Who reads the list says what is wrong with it.
+            (_, None) => list.append(item)?,
+        }
+    }
+    Ok(list)
+}
+
+/// Gives a frame's bytes: itself, or what `bytes()` makes of it; `None`: it is no frame.
+fn bytes_of<'py>(frame: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyBytes>>> {
+    if let Ok(bytes) = frame.cast::<PyBytes>() {
+        return Ok(Some(bytes.clone()));
+    }
+    // bytes(5) would be five zeros.
+    if frame.hasattr("__index__")? || frame.is_instance_of::<PyString>() {
+        return Ok(None);
+    }
+    Ok(Some(frame.py().get_type::<PyBytes>().call1((frame,))?.cast_into()?))
+}
+
+/// Reads frames: bytes, whatever `bytes()` takes (scapy's packets), or pairs of nanoseconds and one of these.
+fn frames(given: &Bound<'_, PyAny>) -> PyResult<Vec<TimedFrame>> {
+    let mut frames = Incoming::default();
+    for (index, item) in given.try_iter()?.enumerate() {
+        let item = item?;
+        let place = || format!("packets[{index}]");
+        let wrong = |why: &str| errors::usage(given.py(), &format!("{}: {why}", place()));
         let (time_ps, frame) = match item.cast::<PyTuple>() {
             Ok(pair) if pair.len() == 2 => {
                 let ns: f64 = pair.get_item(0)?.extract()?;
@@ -280,23 +334,14 @@ fn frames(given: &Bound<'_, PyAny>) -> PyResult<Vec<TimedFrame>> {
                 (time.ps(), pair.get_item(1)?)
             }
             Ok(_) => return Err(wrong("a pair of nanoseconds and a frame")),
-            Err(_) => (frames.last().map_or(0, |last| last.time_ps), item),
+            Err(_) => (frames.last_ps(), item),
         };
-        if frames.last().is_some_and(|last| last.time_ps > time_ps) {
-            return Err(wrong("it arrives before the one in front of it"));
-        }
-        // bytes(5) would be five zeros.
-        if frame.hasattr("__index__")? || frame.is_instance_of::<PyString>() {
+        let Some(bytes) = bytes_of(&frame)? else {
             return Err(wrong(
                 "a frame is bytes, or what bytes() takes, such as a packet of scapy",
             ));
-        }
-        let bytes: Vec<u8> = match frame.cast::<PyBytes>() {
-            Ok(bytes) => bytes.as_bytes().to_vec(),
-            Err(_) => bytes_of.call1((frame,))?.extract()?,
         };
-        let original_bytes = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
-        frames.push(TimedFrame { time_ps, bytes, original_bytes });
+        frames.add(given.py(), time_ps, bytes.as_bytes().to_vec(), place)?;
     }
-    Ok(frames)
+    Ok(frames.all())
 }

@@ -19,7 +19,7 @@ use crate::progress::Heard;
 use crate::replay::Replay;
 use crate::result::document;
 use crate::watch::Watch;
-use crate::{again, html};
+use crate::{html, packets};
 
 /// Where every cycle of every hart went.
 #[pyclass(frozen, module = "pinion")]
@@ -59,7 +59,7 @@ pub fn profile(
     patience: Option<u64>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Profile> {
-    let (app, packets) = (App::of(app)?, again::kept(packets)?);
+    let (app, packets) = (App::of(app)?, packets::kept(packets)?);
     let packets = packets.as_ref();
     let changes = Changes { pace, seed, link };
     let asked = Asked { changes, link_cycles, peer, start, cycles, patience, ..Asked::default() };

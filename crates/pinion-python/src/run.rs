@@ -44,7 +44,7 @@ use crate::table::Table;
 use crate::tables::{Done, Rows, Wants, listen, tables};
 use crate::watch::{Perhaps, Pins, Watch};
 use crate::written::{self, Written};
-use crate::{again, errors};
+use crate::{errors, packets};
 
 /// Runs an application until all packets are through; Ctrl-C ends it and keeps what was done.
 #[pyfunction]
@@ -103,7 +103,7 @@ pub fn run(
     let mut options = app.options(machine)?;
     options.overrides.extend(overrides(set)?);
     options.engine_core = asked.engine_core.unwrap_or_default();
-    let packets = again::kept(packets)?;
+    let packets = packets::kept(packets)?;
     let source = Source::read(packets.as_ref())?;
     let keeps = keep && asked.parquet.is_none();
     let progress = Heard::new(py, progress)?;

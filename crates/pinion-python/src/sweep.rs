@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use pinion_app::Error;
 use pinion_figures::sweep::{
-    self, Choice, Effort, Entry, Journal, Observer, Outcome, Progress, Request, Row, Subject,
+    self, Choice, Effort, Entry, Journal, MOST_POINTS, Observer, Outcome, Progress, Request, Row,
+    Subject,
 };
 use pinion_observe::report::write_whole;
 use pinion_observe::words::columns;
@@ -448,8 +449,17 @@ fn axes(grid: &Bound<'_, PyDict>) -> PyResult<(Vec<String>, Option<String>)> {
         let texts = match is_one {
             true => vec![value_text(&values)?],
             false => {
-                let values = values.try_iter()?;
-                values.map(|value| value_text(&value?)).collect::<PyResult<Vec<_>>>()?
+                let values = values.try_iter()?.take(MOST_POINTS + 1);
+                let texts: Vec<_> =
+                    values.map(|value| value_text(&value?)).collect::<PyResult<_>>()?;
+                if texts.len() > MOST_POINTS {
+                    let what = format!(
+                        "grid: {key} has more values than the {MOST_POINTS} points that are swept at once, \
+                         or never ends"
+                    );
+                    return Err(errors::usage(grid.py(), &what));
+                }
+                texts
             }
         };
         match key.as_str() {

@@ -22,7 +22,7 @@ use crate::progress::Heard;
 use crate::replay::Replay;
 use crate::result::document;
 use crate::watch::Watch;
-use crate::{again, errors, packets};
+use crate::{errors, packets};
 
 /// Why a packet or message took as long as it did, or was dropped.
 #[pyclass(frozen, module = "pinion")]
@@ -64,7 +64,7 @@ pub fn why(
     patience: Option<u64>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Why> {
-    let (app, given) = (App::of(app)?, again::kept(packets)?);
+    let (app, given) = (App::of(app)?, packets::kept(packets)?);
     let which = which(py, packet, message, p99, dropped)?;
     let changes = packets::Changes { pace, seed, link };
     let asked = Asked { changes, link_cycles, peer, start, cycles, patience, ..Asked::default() };
