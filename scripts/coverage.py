@@ -5,7 +5,8 @@
                                 [--seeds FOLDER] [TARGET]...
 
 Needs nightly Rust and cargo-fuzz (`cargo install cargo-fuzz`). Each target begins with the inputs that the stable
-driver begins with and those of earlier runs in fuzz/corpus, which are made few again at the end. Prints how many
+driver begins with and those of earlier runs in fuzz/corpus/TARGET, which are made few again at the end; the shortest of
+them go into fuzz/corpus/TARGET.seeds, which the tests begin with and the repository has. Prints how many
 inputs each target took, how much of its code they reach (edges of all there are, those of other targets' code too)
 and how many inputs that takes. An input that fails lies in fuzz/artifacts/TARGET, and the exit status is 1; mended,
 it belongs into crates/pinion-fuzz/corpus/TARGET. --quick-build optimises less; --keep puts the build elsewhere; --built
@@ -16,6 +17,7 @@ import argparse
 import os
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -26,6 +28,8 @@ FUZZ = REPOSITORY / "fuzz"
 HANGS_SECONDS = 20
 MEMORY_MIB = 2048
 LONGEST_BYTES = 1 << 16
+# Of each target the repository has so many bytes, and so many inputs; of slow ones fewer.
+KEPT_BYTES, KEPT_MOST, KEPT_SECONDS = 10 << 10, 64, 4
 
 
 def run(*command, **more):
@@ -63,6 +67,17 @@ def number(pattern, text):
     return int(found[-1]) if found else 0
 
 
+def keep(target, speed):
+    """Writes the shortest inputs of a target into one file: of each its length, as four bytes, and its bytes."""
+    inputs = sorted({path.read_bytes() for path in (FUZZ / "corpus" / target).iterdir()}, key=lambda it: (len(it), it))
+    kept, most = b"", max(8, min(KEPT_MOST, KEPT_SECONDS * speed))
+    for one in inputs[:most]:
+        if len(kept) + len(one) + 4 > KEPT_BYTES:
+            break
+        kept += struct.pack("<I", len(one)) + one
+    (FUZZ / "corpus" / f"{target}.seeds").write_bytes(kept)
+
+
 def fuzz(program, target, seconds, seeds):
     """Lets a target take inputs; gives its row of the table, and whether all were answered."""
     corpus, artifacts = FUZZ / "corpus" / target, FUZZ / "artifacts" / target
@@ -75,9 +90,10 @@ def fuzz(program, target, seconds, seeds):
     said = done.stderr
     # The fewest inputs that reach as much.
     with tempfile.TemporaryDirectory(prefix="pinion-coverage-", dir=FUZZ) as few:
-        if run(program, "-merge=1", *limits, few, corpus, seeds, **chosen).returncode == 0:
+        if run(program, "-set_cover_merge=1", *limits, few, corpus, seeds, **chosen).returncode == 0:
             shutil.rmtree(corpus)
             shutil.copytree(few, corpus)
+            keep(target, number(r"average_exec_per_sec: +(\d+)", said))
     edges = number(r"\((\d+) inline 8-bit counters\)", said) or number(r"(\d+) inline 8-bit counters", said)
     row = (
         number(r"number_of_executed_units: (\d+)", said),

@@ -38,6 +38,8 @@ fn every_target_has_inputs_to_begin_with() {
     for target in &TARGETS {
         let inputs = seeds::read(target.name, target.seeds);
         assert!(!inputs.is_empty(), "{} has none; put one into its corpus", target.name);
+        let kept = seeds::root().join(format!("fuzz/corpus/{}.seeds", target.name));
+        assert!(kept.is_file(), "{} is not there; scripts/coverage.py writes it", kept.display());
     }
 }
 

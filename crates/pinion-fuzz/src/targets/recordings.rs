@@ -1,7 +1,10 @@
 //! Recordings: the archive, the tape of what came in live, and a sweep's journal.
 
+use std::path::Path;
+
 use pinion_app::tape::{self, Played};
 use pinion_figures::sweep::{Entry, Journal, OF_HANDLERS};
+use pinion_net::capture::{CaptureError, CaptureWriter, LinkType};
 use pinion_record::{Recording, is_recording};
 
 use super::{Target, folder, put, said};
@@ -13,15 +16,17 @@ const CHECKSUM: std::ops::Range<usize> = 148..156;
 
 pub const RECORDING: Target =
     Target { mend: Some(mend), ..Target::bytes("recording", recording, 1000) };
-pub const TAPE: Target = Target::text("tape", played, 2000).words(&[
-    "frame,",
-    "until,",
-    "host,",
-    "ready,",
-    "peer,",
-    "what,value",
-    "18446744073709551615",
-]);
+pub const TAPE: Target = Target { mend: Some(mend_sums), ..Target::text("tape", played, 2000) }
+    .words(&[
+        "frame,",
+        "until,",
+        "sum,",
+        "host,",
+        "ready,",
+        "peer,",
+        "what,value",
+        "18446744073709551615",
+    ]);
 pub const JOURNAL: Target = Target::text("journal", journal, 3000).words(&[
     "\"format\":1",
     "\"key\":\"00000000000000ff\"",
@@ -89,6 +94,46 @@ fn mend_files(input: &mut [u8]) {
     }
 }
 
+/// Bytes of the frames that every tape has.
+const FRAME: [u8; 60] = [0x5a; 60];
+
+/// Writes the frames that steps speak of, as they would have been recorded.
+fn capture(path: &Path, steps: &str) {
+    let arrivals = steps.lines().filter_map(|line| line.strip_prefix("frame,")?.parse().ok());
+    let write = || -> Result<u64, CaptureError> {
+        let mut frames = CaptureWriter::create(path, LinkType::Ethernet)?;
+        for arrival in arrivals {
+            // A tape that was recorded has no frame of a time that has no place there.
+            let _ = frames.write(arrival, &FRAME);
+        }
+        frames.finish()
+    };
+    write().unwrap_or_else(|error| panic!("a capture: {error}"));
+}
+
+/// Says in the rows of sums what those before add up to, in as many digits as stand there.
+fn mend_sums(input: &mut [u8]) {
+    let mut sum = crc32fast::Hasher::new();
+    let end = input.windows(5).position(|part| part == b"----\n").unwrap_or(input.len());
+    let (steps, host) = input.split_at_mut(end);
+    let mut deeds = host.split(|byte| *byte == b'\n').skip(1);
+    for line in steps.split_inclusive_mut(|byte| *byte == b'\n') {
+        if line.len() == "sum,\n".len() + DIGITS && line.starts_with(b"sum,") {
+            let text = format!("{:0DIGITS$}", sum.clone().finalize());
+            line[4..4 + DIGITS].copy_from_slice(text.as_bytes());
+        }
+        sum.update(line);
+        match line {
+            [b'f', b'r', b'a', b'm', b'e', b',', ..] => sum.update(&FRAME),
+            [b'h', b'o', b's', b't', b',', ..] => sum.update(deeds.next().unwrap_or_default()),
+            _ => {}
+        }
+    }
+}
+
+/// Digits of a sum.
+const DIGITS: usize = 10;
+
 /// The steps of a tape; behind a line of dashes what host programs did.
 fn played(input: &[u8]) -> String {
     let folder = folder();
@@ -96,10 +141,8 @@ fn played(input: &[u8]) -> String {
     let (steps, host) = text.split_once("----\n").unwrap_or((&text, ""));
     put(folder.path(), tape::STEPS, steps.as_bytes());
     put(folder.path(), tape::HOST, host.as_bytes());
-    let frames = crate::seeds::root().join("examples/icmp_echo/host_fpspin/one.pcap");
-    let frames = std::fs::read(frames).unwrap_or_else(|error| panic!("a capture: {error}"));
-    put(folder.path(), tape::FRAMES, &frames);
-    let trimmed = said(tape::trim(folder.path()));
+    capture(&folder.path().join(tape::FRAMES), steps);
+    let trimmed = said(tape::verify(folder.path()));
     let mut played = match Played::open(folder.path()) {
         Ok(played) => played,
         Err(error) => return format!("{trimmed} {error}"),
