@@ -13,6 +13,7 @@ import argparse
 import importlib.util
 import inspect
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -97,6 +98,8 @@ def main():
     parser.add_argument("--keep", action="store_true", help="leave the tests' folders there")
     parser.add_argument("names", nargs="*", metavar="NAME")
     arguments = parser.parse_args()
+    # Whoever runs this in the background of a script has interruptions ignored, and so would host programs.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     if INSIDE not in os.environ:
         status = enter_namespace()
         if isinstance(status, str):

@@ -280,6 +280,22 @@ fn a_run_that_is_killed_is_repeated_up_to_there() {
     };
     let said = refused(&["replay", recording.to_str().unwrap()]);
     assert!(said.contains("its run did not end") && said.contains(".unfinished"), "{said}");
+    // A byte that is another, in a file that was there at the beginning.
+    let program = left.join("app/program.elf");
+    let whole = std::fs::read(&program).unwrap();
+    let mut changed = whole.clone();
+    changed[whole.len() / 2] ^= 1;
+    std::fs::write(&program, changed).unwrap();
+    let said = refused(&["replay", left.to_str().unwrap()]);
+    assert!(said.contains("app/program.elf is not as it was recorded"), "{said}");
+    std::fs::write(&program, whole).unwrap();
+    // And in one that has grown.
+    let frames = left.join("live.pcap");
+    let mut changed = std::fs::read(&frames).unwrap();
+    changed[60] ^= 1;
+    std::fs::write(&frames, changed).unwrap();
+    let said = refused(&["replay", left.to_str().unwrap()]);
+    assert!(said.contains("the recording is damaged: live."), "{said}");
     // What is there is not written over.
     let again = [&["up", service.to_str().unwrap()], &arguments[..]].concat();
     assert!(refused(&again).contains("live.rec.unfinished is there"));

@@ -5,6 +5,7 @@
 mod outside;
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
@@ -235,6 +236,13 @@ fn what_is_no_recording_is_refused() {
     refuses(&["replay", "none.rec"], "does not exist");
     folder.write("text.rec", "words");
     refuses(&["replay", "text.rec"], "is no recording");
+    // Root reads what nobody may.
+    let closed = folder.0.join("closed.rec");
+    folder.write("closed.rec", fs::read(&path).unwrap());
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).unwrap();
+    if fs::File::open(&closed).is_err() {
+        refuses(&["replay", "closed.rec"], "cannot read closed.rec: ");
+    }
     let whole = fs::read(&path).unwrap();
     for end in [513, 2000, whole.len() / 2] {
         folder.write("cut.rec", &whole[..end]);

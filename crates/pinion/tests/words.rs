@@ -247,6 +247,10 @@ fn templates_are_listed_and_each_runs() {
         assert!(list.contains(option), "{list}");
     }
     folder.refuses(&["new", "8ball", "--cluster"], &["cannot name an application"]);
+    for name in ["8ball", "module", "logic", "s_until_with", "packet_allocator"] {
+        let words = ["hardware", "new", name, "--like", "packet_allocator"];
+        folder.refuses(&words, &["cannot name a module", "no word of SystemVerilog"]);
+    }
     let told = said(&folder, &["new", "sum-cluster", "--cluster"]);
     let file = "sum-cluster: cluster.toml, server/app.toml";
     assert!(told.starts_with(file) && told.contains("pinion run sum-cluster"), "{told}");

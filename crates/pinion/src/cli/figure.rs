@@ -9,15 +9,15 @@ pub struct FigureArgs {
     /// Figure, a figure's file, `list`, or `all`
     #[arg(value_name = "NAME|FILE|list|all")]
     pub name: String,
-    /// Folder for NAME.csv and NAME.svg
-    #[arg(long, value_name = "DIR", default_value = "out/figures")]
-    pub out: PathBuf,
+    /// Folder for NAME.csv and NAME.svg [default: out/figures]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
     /// Take a quick look: fewer points, shorter runs
     #[arg(long)]
     pub quick: bool,
-    /// Seed of all runs
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub seed: u64,
+    /// Seed of all runs [default: 1]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
     /// Folder for programs that are built [default: pinion/build in $XDG_CACHE_HOME or ~/.cache]
     #[arg(long, value_name = "DIR")]
     pub build_dir: Option<PathBuf>,
@@ -36,4 +36,21 @@ pub struct FigureArgs {
     /// No progress bar
     #[arg(long)]
     pub quiet: bool,
+}
+
+impl FigureArgs {
+    /// Names an option that was given and has to do with making figures.
+    pub fn of_making(&self) -> Option<&'static str> {
+        let given = [
+            ("--out", self.out.is_some()),
+            ("--quick", self.quick),
+            ("--seed", self.seed.is_some()),
+            ("--build-dir", self.build_dir.is_some()),
+            ("--machine", self.machine.is_some()),
+            ("--set", !self.set.is_empty()),
+            ("--json", self.json.is_some()),
+            ("--jobs", self.jobs.is_some()),
+        ];
+        given.into_iter().find(|(_, is_given)| *is_given).map(|(option, _)| option)
+    }
 }

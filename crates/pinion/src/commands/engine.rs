@@ -8,7 +8,7 @@ use pinion::hardware::choice::Choice;
 use pinion::manifest::Manifest;
 use pinion::nanoservice;
 
-use super::look;
+use super::{interrupt, look};
 use crate::cli::{AppArgs, EngineArgs, EngineKind, RunArgs};
 
 /// Chooses the engine: gives the native engine's workers, or `None` for the simulator, after checking
@@ -52,7 +52,9 @@ pub fn hardware(args: &EngineArgs) -> Result<Option<Choice>> {
     if !folder.is_dir() {
         return Err(Error::Usage(format!("--waves: {} is no folder", folder.display())));
     }
-    Ok(Some(Choice::read(&args.hardware, args.compare, folder)?.and_ports(&args.ports)?))
+    let choice = Choice::read(&args.hardware, args.compare, folder)?.and_ports(&args.ports)?;
+    interrupt::watch_blocks();
+    Ok(Some(choice))
 }
 
 /// Refuses what does not go with blocks of hardware.

@@ -17,7 +17,12 @@ use crate::output;
 
 pub fn run(args: &FigureArgs) -> Result<Status> {
     match args.name.as_str() {
-        "list" => list(),
+        "list" => match args.of_making() {
+            None => list(),
+            Some(option) => {
+                Err(Error::Usage(format!("{option} goes with a figure, not with list")))
+            }
+        },
         name => make(args, figure::select(name)?),
     }
 }
@@ -34,7 +39,7 @@ fn list() -> Result<Status> {
 
 fn make(args: &FigureArgs, figures: Vec<Box<dyn Figure>>) -> Result<Status> {
     let mut request = Request {
-        seed: args.seed,
+        seed: args.seed.unwrap_or(1),
         quick: args.quick,
         set: args.set.clone(),
         machine: args.machine.clone(),
@@ -48,7 +53,8 @@ fn make(args: &FigureArgs, figures: Vec<Box<dyn Figure>>) -> Result<Status> {
         request.jobs = jobs;
     }
     let json_only = args.json.as_deref().is_some_and(output::is_stdout);
-    std::fs::create_dir_all(&args.out).map_err(|error| Error::file("create", &args.out, error))?;
+    let out = args.out.as_deref().unwrap_or(Path::new("out/figures"));
+    std::fs::create_dir_all(out).map_err(|error| Error::file("create", out, error))?;
     let interrupted = interrupt::flag();
     let mut all = Vec::new();
     let mut unexplained = false;
@@ -61,7 +67,7 @@ fn make(args: &FigureArgs, figures: Vec<Box<dyn Figure>>) -> Result<Status> {
         watch.begin(figure.name());
         let produced = figure::produce(figure.as_ref(), &request, &mut watch)
             .inspect_err(|_| watch.bar.finish_and_clear())?;
-        let files = write(&args.out, &produced)?;
+        let files = write(out, &produced)?;
         if !json_only {
             watch.bar.suspend(|| print(&produced, &files));
         }

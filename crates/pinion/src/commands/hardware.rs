@@ -67,11 +67,11 @@ fn new(args: &HardwareNewArgs) -> Result<Status> {
     let name = folder.file_name().map(|name| name.to_string_lossy().into_owned());
     let name = name.unwrap_or_default();
     let is_plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    if !is_plain || !name.starts_with(|c: char| c.is_ascii_alphabetic()) || units::is_module(&name)
-    {
+    let is_taken = units::is_module(&name) || units::is_reserved(&name);
+    if !is_plain || !name.starts_with(|c: char| c.is_ascii_alphabetic()) || is_taken {
         return Err(Error::Usage(format!(
             "`{name}` cannot name a module: start with a letter, go on with letters, digits or _, and \
-             take no name that a unit or a part of one has"
+             take no name that a unit or a part of one has, and no word of SystemVerilog"
         )));
     }
     if folder.exists() {

@@ -9,9 +9,15 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
+use pinion::hardware::stuck::Watch;
+
+use crate::commands::Status;
+
 /// How long a process that was interrupted may wait for others, and how often it is looked at.
 const LONGEST_WAIT: Duration = Duration::from_millis(800);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// How long a block of hardware may be at one cycle.
+const LONGEST_CYCLE: Duration = Duration::from_secs(20);
 
 /// The exit status of everything that was interrupted (128 and the number of SIGINT, as shells
 /// have it).
@@ -60,6 +66,36 @@ fn end_if_waiting() {
         (before, waited) = (done, if waits { waited + LOOK_EVERY } else { Duration::ZERO });
     }
     end();
+}
+
+/// Ends the process when a block of hardware does not end a cycle for long, or at an interruption for a moment: it runs in
+/// the process, and a loop without end in it lets nothing else come.
+pub fn watch_blocks() {
+    let watch = || {
+        let (mut watch, mut waited) = (Watch::default(), Duration::ZERO);
+        loop {
+            thread::sleep(LOOK_EVERY);
+            let Some(block) = watch.look() else {
+                waited = Duration::ZERO;
+                continue;
+            };
+            waited += LOOK_EVERY;
+            if waited >= LONGEST_WAIT && happened() {
+                end();
+            }
+            if waited >= LONGEST_CYCLE {
+                let seconds = LONGEST_CYCLE.as_secs();
+                eprintln!(
+                    "pinion: the block {block} has not ended a cycle for {seconds} s: there is a loop without \
+                     end in it; nothing is left half written"
+                );
+                pinion::report::remove_partials();
+                std::process::exit(Status::Mistake.code().into());
+            }
+        }
+    };
+    // Without a thread it is as it was: a second interruption ends it.
+    let _ = thread::Builder::new().spawn(watch);
 }
 
 /// Ends a process that cannot go on, for want of memory or stack, as it ends after any other mistake.

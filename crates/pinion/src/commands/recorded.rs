@@ -1,5 +1,6 @@
 //! Recordings: what `--record` keeps, and a recording in an application's place.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use clap::Parser as _;
@@ -173,6 +174,10 @@ pub fn open_one(args: &mut RunArgs, must: bool) -> Result<Option<Recording>> {
                 path.display(),
                 left.display()
             )));
+        }
+        if must && path.is_file() {
+            // Perhaps it is one, and not for this user.
+            File::open(&path).map_err(|error| Error::file("read", &path, error))?;
         }
         let why = if path.exists() { "is no recording" } else { "does not exist" };
         return match must {
