@@ -109,6 +109,27 @@ impl Running {
         assert!(sent.unwrap().success());
     }
 
+    /// Waits until it has worked for a while itself, however long a slow computer takes to get there; what a compiler that it
+    /// started works does not count.
+    fn is_under_way(&self) {
+        const CLOCK_TICKS: u64 = 40; // of 10 ms
+        let stat = format!("/proc/{}/stat", self.0.id());
+        let started = Instant::now();
+        while started.elapsed() < Duration::from_secs(60) {
+            std::thread::sleep(Duration::from_millis(20));
+            // Behind the name: the state, ten numbers, time in user and in system mode.
+            let Ok(text) = fs::read_to_string(&stat) else {
+                return std::thread::sleep(Duration::from_secs(2));
+            };
+            let fields = text.rsplit(')').next().unwrap().split_whitespace();
+            let worked: u64 =
+                fields.skip(11).take(2).map(|ticks| ticks.parse::<u64>().unwrap()).sum();
+            if worked >= CLOCK_TICKS {
+                return;
+            }
+        }
+    }
+
     /// Waits for the end, which must not take long.
     fn end(&mut self, what: &str) -> ExitStatus {
         let started = Instant::now();
@@ -156,7 +177,7 @@ fn interrupted_runs_end_in_order_with_one_status() {
         let mut command = folder.command(arguments);
         command.args(FOR_EVER).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut running = Running(command.spawn().unwrap());
-        std::thread::sleep(Duration::from_secs(2));
+        running.is_under_way();
         running.signal(signal);
         let what = format!("{arguments:?}, SIG{signal}");
         let status = running.end(&what);
@@ -192,7 +213,7 @@ fn a_terminal_that_closes_ends_no_run_that_nohup_started() {
     signals::reset(&mut command);
     command.stdout(Stdio::null()).stderr(Stdio::null());
     let mut running = Running(command.spawn().unwrap());
-    std::thread::sleep(Duration::from_secs(2));
+    running.is_under_way();
     running.signal("HUP");
     std::thread::sleep(Duration::from_millis(500));
     assert!(running.0.try_wait().unwrap().is_none(), "SIGHUP ended it");
@@ -213,7 +234,7 @@ fn a_calibration_is_interrupted_with_the_same_status() {
         }
         command.stdout(Stdio::null()).stderr(Stdio::null());
         let mut running = Running(command.spawn().unwrap());
-        std::thread::sleep(Duration::from_millis(500));
+        running.is_under_way();
         running.signal(signal);
         assert_eq!(running.end("calibrate").code(), Some(INTERRUPTED), "{signal}");
     }
