@@ -53,11 +53,25 @@ fn every_instruction_is_told_once_and_nothing_changes() {
         let untraced = finish(&mut make(), frames.clone());
         let mut traced_nic = make();
         let traced = trace(&mut traced_nic, &frames);
-        assert_eq!(untraced.log, traced.heard.log, "{program:?}: tracing changes the run");
+        for (kind, told) in by_kind(&untraced.log) {
+            let log = by_kind(&traced.heard.log);
+            assert_eq!(log.get(kind), Some(&told), "{program:?}: tracing changes {kind}");
+        }
+        assert_eq!(untraced.log.len(), traced.heard.log.len(), "{program:?}: tracing adds events");
         assert_eq!(traced.executed.len() as u64, traced_nic.totals().instructions, "{program:?}");
         check_handlers(&traced);
         check_cores(&traced);
     }
+}
+
+/// Parts what was told by its kind: what two units that have nothing to do with each other do in one cycle is told
+/// in an order that means nothing, and that tracing may change.
+fn by_kind(log: &[String]) -> BTreeMap<&str, Vec<&String>> {
+    let mut kinds = BTreeMap::<&str, Vec<&String>>::new();
+    for event in log {
+        kinds.entry(event.split(['(', ' ']).next().unwrap()).or_default().push(event);
+    }
+    kinds
 }
 
 /// A handler has as many instructions as its record says, between its record's start and end.
