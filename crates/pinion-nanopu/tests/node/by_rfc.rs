@@ -2,10 +2,12 @@
 
 use pinion_nanopu::transport::DropReason;
 use pinion_net::frame::internet_checksum;
-use pinion_net::frame::lnic::Header;
+use pinion_net::frame::lnic::{Header, NotLnic};
 
 /// The protocol number of raw messages (RFC 3692).
 const RAW: u8 = 0xfd;
+/// A message's flags.
+const DATA: u8 = 1;
 /// That of UDP.
 const UDP: u8 = 17;
 
@@ -18,9 +20,13 @@ pub struct Taken {
     pub payload: Vec<u8>,
 }
 
-/// Reads a raw message.
+/// Reads a raw message. What calls itself anything but a message is not looked into: its program lets it fall, empty or not.
 pub fn raw(frame: &[u8]) -> Result<Taken, DropReason> {
-    let (header, payload) = Header::parse(frame, RAW)?;
+    let longer = [frame, &[0]].concat();
+    let (header, payload) = match Header::parse(frame, RAW) {
+        Err(NotLnic::NoPayload) if frame[34] != DATA => (Header::parse(&longer, RAW)?.0, &[][..]),
+        read => read?,
+    };
     Ok(Taken {
         src_ip: header.src_ip,
         contexts: (header.src_context, header.dst_context),

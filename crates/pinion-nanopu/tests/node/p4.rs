@@ -19,7 +19,7 @@ fn spoil(frames: Vec<(Cycle, Vec<u8>)>, random: &mut Random) -> Vec<(Cycle, Vec<
         match random.below(8) {
             0 => other.truncate(random.below(other.len() as u64) as usize),
             1 => {
-                let at = random.below(64) as usize;
+                let at = random.below(other.len().min(64) as u64) as usize;
                 other[at] = random.below(256) as u8;
             }
             2 => other[34] = random.below(32) as u8,
@@ -103,7 +103,9 @@ fn compare(name: &str, faithful: bool, random: &mut Random) {
             (seen, format!("{books:?}"), state(&node))
         });
         let what = format!("{name}, {program}, faithful: {faithful}");
-        assert!(ours.0.frames.len() > 60, "{what}: {} frames", ours.0.frames.len());
+        // As published, a message's end that comes for no message keeps those behind it in their buffers.
+        let fewest = if faithful { 10 } else { 60 };
+        assert!(ours.0.frames.len() > fewest, "{what}: {} frames", ours.0.frames.len());
         let differs = ours.0.frames.iter().zip(&in_p4.0.frames).find(|(one, other)| one != other);
         assert!(differs.is_none(), "{what}: {differs:x?}");
         assert_eq!(ours.1, in_p4.1, "{what}");
