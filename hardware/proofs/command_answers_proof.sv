@@ -1,5 +1,5 @@
 // What the command answers promise: each tag that is taken reaches its HPU, with its id, two cycles later, and nobody else
-// is told anything; one is taken in every cycle in which there is one.
+// is told anything; one is taken in every cycle in which there is one, and nobody waits for more than two others.
 module command_answers_proof #(
     parameter integer HPUS = 4,
     parameter integer COMMANDS = 2,
@@ -18,6 +18,8 @@ module command_answers_proof #(
         .done_tag(done_tag), .response_valid(response), .response_id(id)
     );
     reg begun = 0;
+    // Cycles in which words, sends, or copies have waited.
+    reg [5:0] waited = 0;
     reg [1:0] was = 0;
     reg [2*TAG_BITS-1:0] tags = 0;
     wire [3:0] taken = done_valid & done_ready;
@@ -33,6 +35,10 @@ module command_answers_proof #(
             one_in_a_cycle: assert ((taken != 0) == (done_valid != 0) && (taken & (taken - 1'b1)) == 0);
             reaches: assert (response == (was[1] ? 4'd1 << tag[2:1] : 4'd0));
             its_id: assert (!was[1] || id == tag[0]);
+            by_turns: assert (waited[1:0] < 3 && waited[3:2] < 3 && waited[5:4] < 3);
         end
+        waited[1:0] <= reset || !done_valid[0] || taken[0] ? 0 : waited[1:0] + 1'b1;
+        waited[3:2] <= reset || !done_valid[1] || taken[1] ? 0 : waited[3:2] + 1'b1;
+        waited[5:4] <= reset || done_valid[3:2] == 0 || taken[3:2] != 0 ? 0 : waited[5:4] + 1'b1;
     end
 endmodule

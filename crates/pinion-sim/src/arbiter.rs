@@ -236,11 +236,17 @@ impl Arbiter {
     /// Gives the first cycle after `now` in which somebody asks.
     #[inline]
     pub fn next(&self, now: u64) -> Option<u64> {
+        self.first_from(now + 1)
+    }
+
+    /// Gives the first cycle from `from` on in which somebody asks.
+    #[inline]
+    pub fn first_from(&self, from: u64) -> Option<u64> {
         if self.asking != 0 {
-            return Some(now + 1);
+            return Some(from);
         }
-        let first = self.coming.iter().map(|&(from, _)| from).min();
-        first.map(|from| from.max(now + 1))
+        let first = self.coming.iter().map(|&(asks, _)| asks).min();
+        first.map(|asks| asks.max(from))
     }
 
     /// Gives those who ask at cycle `now`, a bit each.

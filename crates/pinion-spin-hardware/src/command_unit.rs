@@ -28,9 +28,10 @@ pub fn needs(machine: &Machine) -> Result<Needs, String> {
             "the block takes up to {MOST_CLUSTERS}: --set cluster.count={MOST_CLUSTERS}"
         ));
     }
-    let turnaround = machine.command.slot_turnaround_cycles;
+    // The block is told in the cycle behind the one in which a command has its turn to be answered.
+    let turnaround = machine.command.slot_turnaround_cycles.saturating_sub(1);
     if turnaround == 0 {
-        return Err("set command.slot_turnaround_cycles to 1 at least".into());
+        return Err("set command.slot_turnaround_cycles to 2 at least".into());
     }
     let ports = vec![
         Port::input("cluster_valid", clusters as u32),

@@ -8,6 +8,7 @@
 //! sees the answer two cycles after the interface gives it. (Paper §III-A, §III-B2; RTL: command
 //! frontend.)
 
+mod answers;
 mod beside;
 
 use pinion_sim::arbiter::Arbiter;
@@ -27,6 +28,7 @@ use crate::outbound::OutboundEngine;
 use crate::shared::{Shared, unit};
 use crate::wake::{Due, Wake};
 use crate::{Machine, UnitEventKind};
+use answers::{AnswerTurns, Done};
 
 /// Chooses whose command goes to an interface: one in a cycle. A command that was chosen stays so while
 /// its interface is full. (RTL: cmd_unit, rr_arb_tree with LockIn.)
@@ -87,6 +89,8 @@ pub struct CommandUnit {
     pub path: ClusterPath,
     /// When the frontend hands the next command over.
     pub wake: Wake,
+    /// What is done, on its way back.
+    pub answers: AnswerTurns,
     /// Takes packets to send.
     pub outbound: OutboundEngine,
     /// Takes transfers between NIC and host memory.
@@ -108,6 +112,7 @@ impl CommandUnit {
             frontend: Frontend::new(machine),
             path: ClusterPath::new(machine),
             wake: Wake::default(),
+            answers: AnswerTurns::new(),
             outbound: OutboundEngine::new(machine),
             off_cluster_dma: OffClusterDma::new(machine),
             host: HostInterface::new(machine),
@@ -119,6 +124,7 @@ impl CommandUnit {
         self.frontend = Frontend::new(machine);
         self.path = ClusterPath::new(machine);
         self.wake = Wake::default();
+        self.answers = AnswerTurns::new();
         self.outbound.reset(machine);
         self.off_cluster_dma = OffClusterDma::new(machine);
         self.host.reset(machine);
@@ -438,18 +444,16 @@ impl CommandUnit {
             return shared.wheel.push(now + moved, Due::CommandDone(command));
         }
         let slot = *from.clusters.slot(shared, command);
-        let kind = match Command::decode(&slot.command) {
+        let (kind, to_host) = match Command::decode(&slot.command) {
             Ok(decoded) => {
                 self.perform(shared, now, &decoded, slot.packet, listener);
-                decoded.kind
+                (decoded.kind, decoded.to_host)
             }
-            Err(_) => Kind::HostDma,
+            Err(_) => (Kind::HostDma, false),
         };
         beside::show_done(shared, now, (command, &slot), &self.host.memory);
-        let free = self.slots(kind).release(now);
-        self.wake_at(shared, free);
-        let response = now + shared.machine.command.response_cycles;
-        shared.wheel.push(response, Due::CommandResponse(command));
+        self.answers.add(now, Done { command, kind, to_host });
+        shared.wake(&mut self.answers.wake, now + 1, Due::CommandAnswer);
         let per_hpu = shared.machine.command.per_hpu;
         let core = command / per_hpu;
         let cores = shared.machine.cluster.cores;

@@ -40,6 +40,8 @@ pub enum Due {
     ClusterPath,
     /// A command is done in its interface.
     CommandDone(u32),
+    /// A command that is done has its turn to be answered.
+    CommandAnswer,
     /// An HPU learns that its command is done.
     CommandResponse(u32),
     /// A handler's time is over.

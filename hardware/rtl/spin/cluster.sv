@@ -301,7 +301,7 @@ module cluster #(
     wire [1:0]      done_count, command_count;
     /* verilator lint_on UNUSEDSIGNAL */
     wire [DATA_BITS-1:0] chosen_data = done_data[DATA_BITS*done_core +: DATA_BITS];
-    round_robin #(.COUNT(CORES)) choose_done (
+    round_robin #(.COUNT(CORES), .LOCK(1)) choose_done (
         .clock(clock), .reset(reset), .requests(done_valid), .advance(any_done && done_room),
         .any(any_done), .grant(done_core), .state_pointer(done_pointer)
     );
@@ -317,7 +317,7 @@ module cluster #(
     // Commands.
     wire            any_command, command_room;
     wire [CORE-1:0] chosen_core;
-    round_robin #(.COUNT(CORES)) choose_command (
+    round_robin #(.COUNT(CORES), .LOCK(1)) choose_command (
         .clock(clock), .reset(reset), .requests(commands_valid), .advance(any_command && command_room),
         .any(any_command), .grant(chosen_core), .state_pointer(command_pointer)
     );

@@ -4,9 +4,9 @@
 //          is done.
 // Out:     `response_valid`, a bit for each HPU, with the command's id.
 // Latency: two cycles.
-// How:     one answer a cycle, words before sends before copies; the others wait. A tag is the HPU's number and the
-//          command's id.
-// Source:  PsPIN paper, section III-B2; the model's `CommandUnit::command_done`.
+// How:     one answer a cycle, of words, sends and copies by turns, copies to the host before those from it; the others
+//          wait. A tag is the HPU's number and the command's id.
+// Source:  PsPIN paper, section III-B2; RTL cmd_unit; the model's `CommandUnit::answer`.
 `default_nettype none
 
 module command_answers #(
@@ -25,8 +25,15 @@ module command_answers #(
     localparam integer ID = $clog2(COMMANDS);
 
     wire                  any;
-    wire [1:0]            chosen;
-    first_one #(.COUNT(4)) choose (.bits(done_valid), .any(any), .index(chosen));
+    wire [1:0]            turn;
+    wire [1:0]            chosen = turn == 2 && !done_valid[2] ? 2'd3 : turn;
+    /* verilator lint_off UNUSEDSIGNAL */
+    wire [1:0]            pointer;
+    /* verilator lint_on UNUSEDSIGNAL */
+    round_robin #(.COUNT(4)) choose (
+        .clock(clock), .reset(reset), .requests({1'b0, |done_valid[3:2], done_valid[1:0]}), .advance(any),
+        .any(any), .grant(turn), .state_pointer(pointer)
+    );
     assign done_ready = any ? 4'd1 << chosen : 0;
     reg  [1:0]            waits;
     reg  [2*TAG_BITS-1:0] tags;

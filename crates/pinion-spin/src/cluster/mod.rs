@@ -42,7 +42,9 @@ use lane::Lane;
 /// spill_register, which breaks all paths and keeps full throughput).
 pub const SPILL_ENTRIES: usize = 2;
 
-/// Holds a way out of a cluster: an arbiter over its HPUs, and a spill register.
+/// Holds a way out of a cluster: an arbiter over its HPUs, and a spill register. Those who ask in the first cycle
+/// since the grant before are the ones that are chosen from, however long there is no room: whoever comes meanwhile
+/// does not count. (RTL: cluster_cmd, cluster_scheduler, rr_arb_tree with LockIn.)
 #[derive(Clone, Debug)]
 pub struct Outlet<T> {
     /// Chooses whose comes next.
@@ -51,6 +53,8 @@ pub struct Outlet<T> {
     pub spill: VecDeque<(T, u64)>,
     /// When it takes the next one.
     pub wake: Wake,
+    /// First cycle since the grant before.
+    chooses_from: u64,
 }
 
 impl<T> Outlet<T> {
@@ -59,6 +63,7 @@ impl<T> Outlet<T> {
             arbiter: Arbiter::new(hpus),
             spill: VecDeque::with_capacity(SPILL_ENTRIES),
             wake: Wake::default(),
+            chooses_from: 0,
         }
     }
 
@@ -75,7 +80,12 @@ impl<T> Outlet<T> {
         if !self.has_room() {
             return (None, None);
         }
-        (self.arbiter.grant(now), self.arbiter.next(now))
+        let chosen = self.arbiter.first_from(self.chooses_from).filter(|&cycle| cycle <= now);
+        let granted = chosen.and_then(|cycle| self.arbiter.grant(cycle));
+        if granted.is_some() {
+            self.chooses_from = now + 1;
+        }
+        (granted, self.arbiter.next(now))
     }
 }
 
@@ -248,5 +258,26 @@ impl Clusters {
             core.generation
         };
         shared.wheel.push(cycle, Due::Core { core: core as u16, generation });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_comes_while_there_is_no_room_does_not_count() {
+        let mut outlet = Outlet::new(8);
+        outlet.arbiter.ask(10, 3);
+        assert_eq!(outlet.grant(10), (Some(3), None));
+        outlet.spill.extend([(0, 10), (0, 10)]);
+        for (from, hpu) in [(12, 5), (13, 0), (14, 4)] {
+            outlet.arbiter.ask(from, hpu);
+        }
+        assert_eq!(outlet.grant(13), (None, None), "there is no room");
+        outlet.spill.clear();
+        // It asked alone in cycle 12; the others are chosen from in the cycle behind.
+        assert_eq!(outlet.grant(20), (Some(5), Some(21)));
+        assert_eq!([outlet.grant(21).0, outlet.grant(22).0], [Some(4), Some(0)]);
     }
 }

@@ -104,12 +104,7 @@ pub fn show_done(
     if !shared.hardware.is_some() {
         return;
     }
-    let decoded = Command::decode(&slot.command).ok();
-    if let Some(seat) = shared.hardware.commands() {
-        let kind = decoded.as_ref().map_or(Kind::HostDma, |decoded| decoded.kind);
-        seat.done(kind, decoded.as_ref().is_some_and(|decoded| decoded.to_host));
-    }
-    let Some(decoded) = decoded else { return };
+    let Ok(decoded) = Command::decode(&slot.command) else { return };
     if decoded.kind == Kind::Send {
         if let Some(seat) = shared.hardware.outbound() {
             seat.done(now, command);

@@ -307,6 +307,7 @@ impl Nic {
                 let mut from = Sources { clusters, inbound };
                 commands.command_done(shared, &mut from, now, command, listener);
             }
+            Due::CommandAnswer if commands.answers.wake.take(now) => commands.answer(shared, now),
             Due::CommandResponse(command) => {
                 clusters.command_response(shared, now, command, listener);
             }
