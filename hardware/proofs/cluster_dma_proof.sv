@@ -1,6 +1,6 @@
 // What a cluster's DMA engine promises, of any copy or transfer and any of its bytes: the byte is written where it belongs,
-// once, with what its source had, before the transfer is done; nothing else is written there; transfers are done once each,
-// in order; copies within some cycles and their beats if nobody keeps them waiting.
+// once, with what its source had, before the transfer is done; nothing else is written there; no line is read but those that
+// a transfer's bytes lie in (of the first one, while it is alone); transfers are done once each, in order; copies within some cycles and their beats if nobody keeps them waiting.
 module cluster_dma_proof #(
     parameter integer BYTES = 4,
     parameter integer CORES = 2
@@ -103,6 +103,15 @@ module cluster_dma_proof #(
     reg       marked = 0, finished = 0, written = 0, is_copy = 0, always_ready = 1;
     wire      marks = mark && !marked && !finished && takes && covers && is_it;
 
+    // The first transfer, until another comes.
+    reg [1:0] taken = 0;
+    reg [4:0] first_from, first_bytes;
+    wire [4:0] one_from = taken == 0 ? new_from : first_from;
+    wire [4:0] one_bytes = taken == 0 ? new_bytes : first_bytes;
+    wire [4:0] one_end = one_bytes == 0 ? one_from : one_from + one_bytes - 1;
+    wire       alone = taken == 0 ? takes : taken == 1 && !takes;
+    wire [2:0] line_read = goes != 0 ? read_line : engine_line;
+
     always @(posedge clock) begin
         begun <= 1;
         assume (reset == !begun);
@@ -114,6 +123,10 @@ module cluster_dma_proof #(
         if (begun) begin
             if (takes) assume (new_from + new_bytes <= 16 && new_to + new_bytes <= 16);
             if (takes && covers) assume (marks);
+            if (takes && taken != 2) taken <= taken + 1;
+            if (taken == 0) {first_from, first_bytes} <= {new_from, new_bytes};
+            if (alone && (goes != 0 || (engine_valid && !engine_write)))
+                its_lines: assert (line_read >= one_from[4:2] && line_read <= one_end[4:2]);
             undone <= undone + takes - is_done;
             one_at_a_time: assert (!(copy_done && core_done != 0));
             if (is_done) once: assert (undone != 0);

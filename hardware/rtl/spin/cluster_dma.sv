@@ -9,7 +9,9 @@
 //          beats; a core's takes a cycle more. Between two of one beat is a cycle, within L1 behind two
 //          beats, too; a read of L2 waits while two before it are on their way, and is two at the end of a page.
 // How:     one beat a cycle; within L1 two beats in four cycles. What is not aligned alike on both sides
-//          takes the beats of the destination, and one if its bytes move down. It reaches the own L1 and L2;
+//          takes the beats of the side that has more, and reads no line but those that its bytes lie in. Where bytes
+//          move down out of as many lines as they go into, the last one's end is written a cycle later, in which no
+//          other beat begins; the transfer is done as if it were not. It reaches the own L1 and L2;
 //          elsewhere it reads the error word and writes nothing, as the published engine does.
 // Memory:  queues of transfers and of lines to L2, read without a register.
 // Source:  PsPIN paper, section III-B2; RTL cluster DMA, dma_noc; the model's `ClusterDma`.
@@ -111,14 +113,22 @@ module cluster_dma #(
     wire              down = to_offset < from_offset;
     wire [SIZE:0]     span = (SIZE + 1)'(to_offset) + (SIZE + 1)'(bytes[SIZE-1:0]) + (SIZE + 1)'(BYTES - 1);
     wire [STEP-1:0]   to_lines = bytes[SIZE-1:0] == 0 ? 1 : span[SIZE:OFFSET];
+    wire [SIZE:0]     from_span = (SIZE + 1)'(from_offset) + (SIZE + 1)'(bytes[SIZE-1:0]) + (SIZE + 1)'(BYTES - 1);
+    wire [STEP-1:0]   from_lines = bytes[SIZE-1:0] == 0 ? 1 : from_span[SIZE:OFFSET];
     wire [STEP-1:0]   steps = to_lines + STEP'(down);
     wire [OFFSET-1:0] last_offset = to_offset + bytes[OFFSET-1:0] - 1'b1;
     wire              is_last = at + 1'b1 == steps;
+    // Nothing is left to read: what came last has the end of the bytes.
+    wire              is_rest = at == from_lines;
+    wire              last_read = at + 1'b1 == from_lines;
+    // The beat with which it is done.
+    wire              counts_last = down ? last_read : is_last;
     wire              writes = !(down && at == 0) && bytes != 0;
     wire              first_line = at == STEP'(down);
     wire [BYTES-1:0]  strobes = ({BYTES{1'b1}} << (first_line ? to_offset : {OFFSET{1'b0}}))
         & ({BYTES{1'b1}} >> (is_last ? ~last_offset : {OFFSET{1'b0}}));
-    wire [1:0]        source = place_of(from[31:22]);
+    wire [1:0]        from_place = place_of(from[31:22]);
+    wire [1:0]        source = is_rest ? NOWHERE : from_place;
     wire [1:0]        target = writes ? place_of(to[31:22]) : NOWHERE;
     wire [LINE-1:0]   from_line = from[OFFSET +: LINE] + LINE'(at);
     wire [LINE-1:0]   to_line = to[OFFSET +: LINE] + LINE'(at) - LINE'(down);
@@ -145,7 +155,7 @@ module cluster_dma #(
     wire [COMES-1:1]        in_other;
     wire                    other_there = in_other != 0;
     wire [$clog2(16+1)-1:0] lines_count;
-    wire may = (source != IN_L1 || !into_l1[COMES - ASKS]) && lines_count < 6 && !stays[1] && !other_there
+    wire may = (source != IN_L1 || !into_l1[COMES - ASKS]) && (lines_count < 6 || is_rest) && !stays[1] && !other_there
         && !(of_l2 && (!active || from_line[PAGE-1:0] == 0) && two_ended);
     wire begins = wants && may && (source == IN_HANDLER ? read_ready[0] : source == IN_PACKET ? read_ready[1] : 1'b1);
     assign read_valid = {source == IN_PACKET, source == IN_HANDLER} & {2{wants && may}};
@@ -154,8 +164,9 @@ module cluster_dma #(
     always @(posedge clock)
         if (reset) {active, pauses, ended} <= 0;
         else begin
-            pauses <= begins && is_last && (steps == 1 || (steps == 2 && !of_l2));
-            ended <= {ended[1:0], begins && of_l2 && (is_last || &from_line[PAGE-1:0])};
+            pauses <= begins && is_last
+                && (steps == 1 || (steps == 2 && from_place != IN_HANDLER && from_place != IN_PACKET));
+            ended <= {ended[1:0], begins && of_l2 && (last_read || &from_line[PAGE-1:0])};
             if (begins) begin
                 active <= !is_last;
                 current <= one;
@@ -191,7 +202,7 @@ module cluster_dma #(
         else if (!stays[1]) begin
             away[1] <= begins;
             beats[0 +: BEAT] <= {
-                source, target, to_offset - from_offset, from_line, to_line, strobes, is_last, is_copy, core
+                source, target, to_offset - from_offset, from_line, to_line, strobes, counts_last, is_copy, core
             };
         end
 
@@ -251,7 +262,7 @@ module cluster_dma #(
     assign core_done = done_last && !beats[BEAT*(DONE-1) + CORE] ? CORES'(1) << beats[BEAT*(DONE-1) +: CORE] : 0;
 
     wire _unused = &{1'b0, line_ready, came_line, came_last, came_copy, came_core, asking,
-        from[OFFSET+LINE-1 +: 1], asked_line, bytes, span[OFFSET-1:0]};
+        from[OFFSET+LINE-1 +: 1], asked_line, bytes, span[OFFSET-1:0], from_span[OFFSET-1:0]};
 endmodule
 
 `default_nettype wire
