@@ -38,6 +38,7 @@ rtl! {
     "nanopu/register_interface.sv" as "register_interface.sv",
     "nanopu/thread_scheduler.sv" as "thread_scheduler.sv",
     "nanopu/timers.sv" as "timers.sv",
+    "spin/cluster_dma.sv" as "cluster_dma.sv",
     "spin/cluster_scheduler.sv" as "cluster_scheduler.sv",
     "spin/command_unit.sv" as "command_unit.sv",
     "spin/core_accesses.sv" as "core_accesses.sv",
@@ -131,6 +132,9 @@ const fn what(unit: Unit) -> &'static str {
         }
         Unit::Spin(SpinUnit::CoreAccesses) => {
             "whose load, store or atomic goes to L2 when; beside the model only"
+        }
+        Unit::Spin(SpinUnit::ClusterDma) => {
+            "packets' copies to L1, cores' transfers; one in each cluster, beside the model only"
         }
         Unit::NanoPu(NanoPuUnit::Jbsq) => "nanoPU: the hart of each message, JBSQ(n)",
         Unit::NanoPu(NanoPuUnit::ThreadScheduler) => {

@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use pinion_net::capture::LinkType;
 use pinion_sim::Time;
+use pinion_spin::hardware::cluster_dma::Done;
 use pinion_spin::machine::AllocatorKind;
 use pinion_spin::{Listener, Outcome, Totals, Units};
 
@@ -120,6 +121,7 @@ pub fn run_with_hardware(
     let ran = execute(Simulated(nic), app, packets, outputs, observer, None)?;
     let (mut summary, Simulated(nic)) = ran;
     summary.remarks.push(hardware.summary());
+    summary.remarks.extend(moved_transfers(nic.hardware_transfers()));
     Ok(Finished { summary, left: Left::Nic(Box::new(nic)) })
 }
 
@@ -316,6 +318,17 @@ fn hardware_limits(totals: &Totals) -> impl Iterator<Item = String> {
     ];
     let told = counted.into_iter().filter(|(count, _)| *count > 0);
     told.map(|(count, what)| format!("{count} {what}"))
+}
+
+/// Says how many transfers a block was done with in other cycles than the model, if some.
+fn moved_transfers(done: Done) -> Option<String> {
+    let Done { all, moved, cycles: [before, behind] } = done;
+    (moved > 0).then(|| {
+        format!(
+            "cluster_dma was to end {moved} of {all} transfers in other cycles than the model, up to {before} before \
+             and {behind} behind, for its beats keep each other waiting otherwise"
+        )
+    })
 }
 
 /// Cuts a slice where a tracer begins to listen closely, and where it ends.

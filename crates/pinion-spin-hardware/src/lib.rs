@@ -5,6 +5,7 @@
 //! only those in which something happens: when time goes on, `nic/hardware.rs` lets the blocks take the
 //! cycles between, and has their neighbours work where a block offers something.
 
+pub mod cluster_dma;
 pub mod cluster_scheduler;
 pub mod command_unit;
 pub mod core_accesses;
@@ -26,6 +27,7 @@ use pinion_sim::block::{Block, Needs, power_of_two};
 
 use pinion_spin_machine::Machine;
 
+pub use cluster_dma::ClusterDmaSeat;
 pub use cluster_scheduler::SchedulerSeat;
 pub use command_unit::CommandSeat;
 pub use core_accesses::AccessesSeat;
@@ -61,11 +63,13 @@ pub enum Unit {
     OffClusterDma,
     /// The cores' accesses to L2.
     CoreAccesses,
+    /// Each cluster's DMA engine.
+    ClusterDma,
 }
 
 impl Unit {
     /// All units that hardware can stand for.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::MatchingEngine,
         Self::PacketAllocator,
         Self::MpqEngine,
@@ -76,6 +80,7 @@ impl Unit {
         Self::Outbound,
         Self::OffClusterDma,
         Self::CoreAccesses,
+        Self::ClusterDma,
     ];
 
     /// Gives its name, which is its module's, too.
@@ -91,13 +96,14 @@ impl Unit {
             Self::Outbound => "outbound",
             Self::OffClusterDma => "off_cluster_dma",
             Self::CoreAccesses => "core_accesses",
+            Self::ClusterDma => "cluster_dma",
         }
     }
 
     /// Gives how many of it a machine has.
     pub const fn count(self, machine: &Machine) -> u32 {
         match self {
-            Self::ClusterScheduler => machine.cluster.count,
+            Self::ClusterScheduler | Self::ClusterDma => machine.cluster.count,
             Self::HpuDriver => machine.hpus(),
             _ => 1,
         }
@@ -106,7 +112,14 @@ impl Unit {
     /// Says whether a block can only run beside the model: what it answers in a later cycle the model needs at
     /// once, or the model knows only behind it what was read when.
     pub const fn only_compares(self) -> bool {
-        matches!(self, Self::HpuDriver | Self::Outbound | Self::OffClusterDma | Self::CoreAccesses)
+        matches!(
+            self,
+            Self::HpuDriver
+                | Self::Outbound
+                | Self::OffClusterDma
+                | Self::CoreAccesses
+                | Self::ClusterDma
+        )
     }
 
     /// Says what a block needs to stand for it in a machine.
@@ -125,6 +138,7 @@ impl Unit {
             Self::Outbound => outbound::needs(machine),
             Self::OffClusterDma => off_cluster_dma::needs(machine),
             Self::CoreAccesses => core_accesses::needs(machine),
+            Self::ClusterDma => cluster_dma::needs(machine),
         }
     }
 }
@@ -193,6 +207,8 @@ pub struct Blocks {
     pub off_cluster: Option<OffClusterSeat>,
     /// What orders the cores' accesses to L2.
     pub accesses: Option<AccessesSeat>,
+    /// The clusters' DMA engines', by cluster.
+    pub cluster_dmas: Vec<ClusterDmaSeat>,
     /// What has ended the run.
     pub failure: Option<String>,
 }
@@ -245,6 +261,12 @@ impl Blocks {
                 self.accesses =
                     blocks.next().map(|block| AccessesSeat::new(block, compares, machine));
             }
+            Unit::ClusterDma => {
+                self.cluster_dmas = (0..)
+                    .zip(blocks)
+                    .map(|(cluster, block)| ClusterDmaSeat::new(block, compares, machine, cluster))
+                    .collect();
+            }
         }
     }
 
@@ -253,6 +275,7 @@ impl Blocks {
         self.outbound.as_ref().is_some_and(OutboundSeat::is_behind)
             || self.off_cluster.as_ref().is_some_and(OffClusterSeat::is_behind)
             || self.accesses.as_ref().is_some_and(AccessesSeat::is_behind)
+            || self.cluster_dmas.iter().any(ClusterDmaSeat::is_behind)
     }
 
     /// Describes the blocks and what they have not answered.
@@ -268,6 +291,7 @@ impl Blocks {
         lines.extend(self.outbound.iter().map(|seat| seat.block.describe()));
         lines.extend(self.off_cluster.iter().map(|seat| seat.block.describe()));
         lines.extend(self.accesses.iter().map(|seat| seat.block.describe()));
+        lines.extend(self.cluster_dmas.iter().map(|seat| seat.block.describe()));
         lines
     }
 }
@@ -365,6 +389,12 @@ impl InLoop {
     #[inline]
     pub fn accesses(&mut self) -> Option<&mut AccessesSeat> {
         self.0.as_deref_mut()?.accesses.as_mut()
+    }
+
+    /// Gives that of a cluster's DMA engine.
+    #[inline]
+    pub fn cluster_dma(&mut self, cluster: u32) -> Option<&mut ClusterDmaSeat> {
+        self.0.as_deref_mut()?.cluster_dmas.get_mut(cluster as usize)
     }
 
     /// Says whether there are blocks of HPUs' drivers, which see each access to a register in its cycle.

@@ -1,9 +1,10 @@
 //! Blocks beside the model that run some cycles behind it: the outbound engine, the off-cluster DMA, the cores' accesses
-//! to L2.
+//! to L2, the clusters' DMA engines.
 
 use std::path::Path;
 
 use pinion_hardware::choice::Choice;
+use pinion_spin::Outcome;
 
 use super::{BUSY, ROOT, SMALL, beside, is_left_out, load, many, own, run};
 
@@ -135,6 +136,79 @@ fn core_accesses_that_differ_are_found() {
     }
 }
 
+/// Applications whose packets are copied to L1 and, but for the first, whose handlers launch transfers, with the most cycles
+/// by which a block ends one before the model, and behind it.
+pub(crate) fn moves(count: u32) -> Vec<(&'static str, String, [u64; 2])> {
+    let shape = "size=64:4/200:3/257:2/600:2/1500:1,packets=1,rate=400g";
+    let udp = |dport: u32| format!("udp,dport={dport},{shape},messages={count}");
+    vec![
+        (BUSY, super::packets(count), [0, 2]),
+        ("examples/kvstore", udp(9300), [0, 0]),
+        ("examples/strided_ddt", format!("slmp,size=564,bytes={},syn=none", 512 * count), [3, 0]),
+        (MOVES, udp(9000), [3, 16]),
+    ]
+}
+
+const MOVES: &str = "tests/hardware/moves";
+
+/// Lines of 16 bytes, whose blocks are compiled in a quarter of the time.
+const NARROW: [&str; 5] =
+    [SMALL[0], SMALL[1], SMALL[2], "dma.port_bytes=16", "command.port_bytes=16"];
+
+/// Copies of packets, and transfers from anywhere to anywhere in a line, between all memories.
+#[test]
+fn cluster_dmas_of_hardware_do_as_the_models() {
+    if is_left_out() {
+        return;
+    }
+    for (app, traffic, most) in moves(400) {
+        let Some(app) = load(app, &SMALL) else { return };
+        let beside = super::choice(&["cluster_dma"], true);
+        let (outcome, _, nic) = run(&app, &traffic, Some(&beside));
+        assert_eq!((nic.hardware_failure(), outcome), (None, Outcome::Finished), "{traffic}");
+        let done = nic.hardware_transfers();
+        assert!(done.all >= 400, "{done:?}");
+        let within = done.cycles.iter().zip(most).all(|(cycles, most)| *cycles <= most);
+        assert!(within && 2 * done.moved <= done.all, "{traffic}: {done:?}");
+    }
+}
+
+/// An engine that reads a line too many, at either side, writes one wrongly or not, goes too early or late, or says
+/// too early or to another core that a transfer is done is found.
+#[test]
+fn cluster_dmas_that_differ_are_found() {
+    if is_left_out() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let Some(app) = load(MOVES, &NARROW) else { return };
+    let (_, traffic, _) = moves(100).pop().expect("applications");
+    for (change, to, expected) in [
+        ("is_rest ? NOWHERE : from_place", "from_place", "_valid is 0x"),
+        ("!(down && at == 0) && bytes != 0", "bytes != 0", "engine_write is 0x1"),
+        ("if (away[COMES]) earlier <= turned", "earlier <= 0", "_data"),
+        ("is_last ? ~last_offset : {OFFSET{1'b0}}", "{OFFSET{1'b0}}", "_strobes is 0x"),
+        ("from[OFFSET +: LINE] + LINE'(at)", "from[OFFSET +: LINE]", "_line is 0x"),
+        ("COPIED = 12", "COPIED = 11", "copy_done is 0x1"),
+        ("down ? last_read : is_last", "is_last", "_done is 0x0"),
+        (
+            "launches ? CORES'(1) << launcher",
+            "launches ? CORES'(2) << launcher",
+            "launch_ready is 0x",
+        ),
+        ("!pauses && waits", "waits", " is 0x"),
+        ("(source != IN_L1 || !into_l1[COMES - ASKS])", "1'b1", "engine_"),
+        ("? CORES'(1) << beats[BEAT*(DONE-1) +: CORE]", "? CORES'(1)", "core_done is 0x1"),
+    ] {
+        let file = own(folder.path(), "cluster_dma", change, to);
+        let named = format!("cluster_dma={}", file.display());
+        let beside = Choice::read(&[named], true, folder.path().to_owned()).expect("a unit");
+        let (_, _, nic) = run(&app, &traffic, Some(&beside));
+        let said = nic.hardware_failure().unwrap_or(change);
+        assert!(said.contains(expected) && said.contains("cycles behind"), "{change}: {said}");
+    }
+}
+
 #[test]
 #[ignore = "long: a hundred thousand packets"]
 fn random_traffic_behind() {
@@ -147,5 +221,8 @@ fn random_traffic_behind() {
     }
     for (app, traffic) in accesses(many()) {
         beside(app, &["mpq.count=16"], &traffic, &["core_accesses"]);
+    }
+    for (app, traffic, _) in moves(many()) {
+        beside(app, &["mpq.count=16"], &traffic, &["cluster_dma"]);
     }
 }

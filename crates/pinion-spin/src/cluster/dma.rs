@@ -6,6 +6,7 @@
 use std::collections::VecDeque;
 
 use super::Clusters;
+use super::dma_beside as beside;
 use crate::listener::Listener;
 use crate::machine::DmaReach;
 use crate::memory::Place;
@@ -65,7 +66,7 @@ pub enum Route {
 }
 
 /// Tells whether the engine of cluster `own` gets to a place.
-const fn reaches(reach: DmaReach, place: Place, own: u32) -> bool {
+pub(super) const fn reaches(reach: DmaReach, place: Place, own: u32) -> bool {
     match (reach, place) {
         (DmaReach::All, _) | (_, Place::L2Handler(_) | Place::L2Packet(_)) => true,
         (DmaReach::L2, Place::L1 { cluster, .. }) => cluster == own,
@@ -287,6 +288,11 @@ impl ClusterDma {
         burst(first) + if rest > 0 { burst(rest) } else { 0 }
     }
 
+    /// Describes what it has to do.
+    pub fn describe(&self) -> String {
+        format!("{} transfers wait, {} under way", self.waiting.len(), self.running.len())
+    }
+
     /// Takes the part that completes at cycle `now`: they do so in the order they were issued.
     ///
     /// # Errors
@@ -313,6 +319,7 @@ impl Clusters {
     /// Queues a transfer in a cluster's DMA engine.
     #[inline]
     pub fn request_dma(&mut self, shared: &mut Shared, now: u64, cluster: u32, transfer: Transfer) {
+        beside::show(shared, now, cluster, &transfer);
         if self.each[cluster as usize].dma.request(transfer) {
             self.offer_transfer(shared, now, cluster);
         }
@@ -393,6 +400,7 @@ impl Clusters {
             Ok(None) => return,
             Err(later) => return shared.wheel.push(later, Due::DmaDone(cluster)),
         };
+        beside::show_made(shared, now, cluster, &transfer, last);
         let places = (
             shared.memories.place(transfer.from, cluster),
             shared.memories.place(transfer.to, cluster),

@@ -6,6 +6,7 @@
 pub mod commands;
 pub mod completions;
 pub mod dma;
+mod dma_beside;
 mod dma_front_end;
 pub mod event_unit;
 pub mod hpu;

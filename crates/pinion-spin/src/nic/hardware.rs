@@ -1,6 +1,7 @@
 //! Lets blocks of hardware take every cycle, while the queue goes from event to event.
 
 use super::Nic;
+use crate::hardware::cluster_dma::Done;
 use crate::hardware::{Blocks, PATIENCE_CYCLES};
 use crate::shared::Shared;
 
@@ -22,6 +23,15 @@ impl Nic {
     /// Tells why a block has ended the run, if one has.
     pub fn hardware_failure(&self) -> Option<&str> {
         self.shared.hardware.0.as_deref()?.failure.as_deref()
+    }
+
+    /// Counts the transfers of the clusters' DMA engines that have blocks beside them.
+    pub fn hardware_transfers(&self) -> Done {
+        let mut all = Done::default();
+        for seat in self.shared.hardware.0.iter().flat_map(|blocks| &blocks.cluster_dmas) {
+            all.add(seat.done());
+        }
+        all
     }
 
     /// Lets the blocks take the cycles until the next event, or until one of them has something for a
@@ -115,6 +125,12 @@ impl Nic {
         {
             found = seat.end(|| clusters.describe_accesses());
         }
+        for (cluster, seat) in blocks.cluster_dmas.iter_mut().enumerate() {
+            if found.is_some() {
+                break;
+            }
+            found = seat.end(|| clusters.each[cluster].dma.describe());
+        }
         let Some((what, packet, state)) = found else { return };
         let mut lines = vec![what];
         if let Some(packet) = packet {
@@ -184,6 +200,9 @@ impl Nic {
             seat.begin(cycle);
         }
         if let Some(seat) = &mut blocks.accesses {
+            seat.begin(cycle);
+        }
+        for seat in &mut blocks.cluster_dmas {
             seat.begin(cycle);
         }
         let offers =

@@ -15,6 +15,7 @@ use pinion_isa::elf::Image;
 use pinion_sim::{Clock, Time};
 
 use crate::hardware::Blocks;
+use crate::hardware::cluster_dma::Done;
 use crate::listener::Listener;
 use crate::matching::{Limits, MatchingEngine};
 use crate::{EngineCore, ExecutionContext, Machine, Nic, Outcome, SetupError, Totals, Traffic};
@@ -209,6 +210,13 @@ impl Units {
     /// Tells why a block of hardware has ended the run, if one has.
     pub fn hardware_failure(&self) -> Option<&str> {
         self.nics.iter().find_map(Nic::hardware_failure)
+    }
+
+    /// Counts the transfers of the clusters' DMA engines that have blocks beside them.
+    pub fn hardware_transfers(&self) -> Done {
+        let mut all = Done::default();
+        self.nics.iter().for_each(|nic| all.add(nic.hardware_transfers()));
+        all
     }
 
     /// Gives the units.
