@@ -84,11 +84,13 @@ impl Source {
     /// Lets the next one through, in its cycle; somebody must ask.
     fn let_through(&mut self) -> Asked {
         let cycle = self.next;
-        let index = match self.asking.len() {
-            1 => 0,
-            _ => self.choose(cycle),
+        let asked = match self.asking[..] {
+            [alone] => {
+                self.asking.clear();
+                alone
+            }
+            _ => self.asking.remove(self.choose(cycle)),
         };
-        let asked = self.asking.remove(index);
         self.served += 1;
         self.free_from = cycle + 1;
         self.next = self.first().unwrap_or(NEVER);

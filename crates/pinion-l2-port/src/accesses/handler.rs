@@ -36,6 +36,7 @@ impl HandlerLoads {
     }
 
     /// Takes a load in a cycle.
+    #[inline]
     pub fn take(&mut self, cycle: u64, asked: Asked) {
         self.free_from = self.free_from.max(cycle);
         self.waiting.push_back(asked);
@@ -49,6 +50,7 @@ impl HandlerLoads {
     }
 
     /// Goes through a cycle, before which nothing changes; gives the load whose answer comes in it.
+    #[inline]
     pub fn step(&mut self, cycle: u64) -> Option<Asked> {
         self.drop_atomics(cycle);
         if self.on_way.len() < self.most_on_way
@@ -65,23 +67,27 @@ impl HandlerLoads {
     }
 
     /// Forgets atomics that keep nobody waiting after a cycle, if no load is there now. All that come must come later.
+    #[inline]
     pub fn forget_atomics(&mut self, cycle: u64) {
         if self.waiting.is_empty() && self.on_way.is_empty() {
             self.drop_atomics(cycle);
         }
     }
 
+    #[inline]
     fn drop_atomics(&mut self, cycle: u64) {
         while self.atomics.front().is_some_and(|&(from, cycles)| from + cycles <= cycle) {
             self.atomics.pop_front();
         }
     }
 
+    #[inline]
     fn one_may_go(&self) -> bool {
         self.on_way.len() < self.most_on_way && !self.waiting.is_empty()
     }
 
     /// Gives the next cycle in which something may change, or [`NEVER`]: not before a load comes.
+    #[inline]
     pub fn next_change(&self) -> u64 {
         match self.one_may_go() {
             true => self.free(self.free_from),
@@ -90,6 +96,7 @@ impl HandlerLoads {
     }
 
     /// Gives a cycle before which no answer comes, or [`NEVER`]: there is no load.
+    #[inline]
     pub fn next_answer(&self) -> u64 {
         match self.on_way.is_empty() {
             true => self.next_change().saturating_add(self.answer_cycles),
@@ -98,12 +105,17 @@ impl HandlerLoads {
     }
 
     /// Gives the cycle in which the first answer may come, or [`NEVER`].
+    #[inline]
     fn next_on_way(&self) -> u64 {
         self.on_way.front().map_or(NEVER, |&(at, _)| self.free(at.max(self.free_from)))
     }
 
     /// Gives the first cycle from one on in which no atomic keeps loads waiting.
+    #[inline]
     fn free(&self, cycle: u64) -> u64 {
+        if self.atomics.is_empty() {
+            return cycle;
+        }
         let keep = |cycle: u64, &(from, cycles): &(u64, u64)| match from <= cycle {
             true => cycle.max(from + cycles),
             false => cycle,

@@ -12,9 +12,9 @@ pub struct Turns {
     order: RoundRobin,
     /// By cluster: accesses that come to their turns and have not had them, and when they come.
     coming: Vec<VecDeque<(u64, Asked)>>,
-    /// Bit per cluster: some of its accesses come.
-    clusters: u64,
-    /// Cycle in which the first of all comes to its turn, or [`NEVER`].
+    /// By cluster: the cycle in which the first of them comes to its turn, or [`NEVER`].
+    firsts: Vec<u64>,
+    /// The first cycle of those.
     first: u64,
     /// What had its turn and has no place yet.
     queue: VecDeque<Asked>,
@@ -34,7 +34,7 @@ impl Turns {
         Self {
             order: RoundRobin::default(),
             coming: vec![VecDeque::new(); clusters as usize],
-            clusters: 0,
+            firsts: vec![NEVER; clusters as usize],
             first: NEVER,
             queue: VecDeque::with_capacity(most_queued as usize),
             most_queued: most_queued as usize,
@@ -48,15 +48,20 @@ impl Turns {
     /// Takes a cluster's access that comes to its turn in a cycle, behind the others of that cluster.
     pub fn come(&mut self, cluster: usize, at: u64, asked: Asked) {
         self.coming[cluster].push_back((at, asked));
-        self.clusters |= 1 << cluster;
+        // Behind others of the cluster it comes later than they do.
+        self.firsts[cluster] = self.firsts[cluster].min(at);
         self.first = self.first.min(at);
         self.change = self.find_change();
     }
 
     /// Frees a place from a cycle on.
     pub fn release(&mut self, from: u64) {
-        let index = self.released.partition_point(|&at| at <= from);
-        self.released.insert(index, from);
+        if self.released.back().is_none_or(|&last| last <= from) {
+            self.released.push_back(from); // nearly always
+        } else {
+            let index = self.released.partition_point(|&at| at <= from);
+            self.released.insert(index, from);
+        }
         self.change = self.find_change();
     }
 
@@ -67,15 +72,27 @@ impl Turns {
             self.released.pop_front();
             self.free += 1;
         }
+        let went = if self.queue.is_empty() && self.free > 0 && self.most_queued > 0 {
+            // Nobody waits and a place is free: whoever has its turn goes on at once.
+            let went = if self.first <= cycle { self.take_turn(cycle) } else { None };
+            self.free -= u32::from(went.is_some());
+            went
+        } else {
+            self.step_queue(cycle)
+        };
+        self.change = self.find_change();
+        went
+    }
+
+    /// Does what is to be done in a cycle where the queue counts; gives what got a place.
+    fn step_queue(&mut self, cycle: u64) -> Option<Asked> {
         let went = self.take_place();
         if self.first <= cycle && self.queue.len() < self.most_queued {
             let turn = self.take_turn(cycle);
             self.queue.extend(turn);
         }
         // What has its turn while a place is free has that at once.
-        let went = went.or_else(|| self.take_place());
-        self.change = self.find_change();
-        went
+        went.or_else(|| self.take_place())
     }
 
     fn take_place(&mut self) -> Option<Asked> {
@@ -85,32 +102,20 @@ impl Turns {
 
     /// Takes the access whose turn it is among those that have come.
     fn take_turn(&mut self, cycle: u64) -> Option<Asked> {
-        let asking = self
-            .each_first()
-            .fold(0, |asking, (cluster, from)| asking | u64::from(from <= cycle) << cluster);
-        let cluster = self.order.grant_word(asking)?;
-        let coming = &mut self.coming[cluster as usize];
+        let come = |(cluster, &from): (usize, &u64)| u64::from(from <= cycle) << cluster;
+        let asking = self.firsts.iter().enumerate().map(come).fold(0, |all, bit| all | bit);
+        let cluster = self.order.grant_word(asking)? as usize;
+        let coming = &mut self.coming[cluster];
         let (_, asked) = coming.pop_front()?;
-        self.clusters ^= u64::from(coming.is_empty()) << cluster;
-        self.first = self.each_first().map(|(_, from)| from).min().unwrap_or(NEVER);
+        self.firsts[cluster] = coming.front().map_or(NEVER, |&(from, _)| from);
+        self.first = self.firsts.iter().copied().min().unwrap_or(NEVER);
         Some(asked)
-    }
-
-    /// Gives the clusters of which accesses come, and when the first of each does.
-    fn each_first(&self) -> impl Iterator<Item = (u32, u64)> {
-        let mut clusters = self.clusters;
-        std::iter::from_fn(move || {
-            let cluster = clusters.trailing_zeros();
-            let &(from, _) = self.coming.get(cluster as usize)?.front()?;
-            clusters &= clusters - 1;
-            Some((cluster, from))
-        })
     }
 
     /// Says whether no access comes or waits here.
     #[inline]
     pub fn are_idle(&self) -> bool {
-        self.clusters == 0 && self.queue.is_empty()
+        self.first == NEVER && self.queue.is_empty()
     }
 
     /// Gives the next cycle in which something may change, or [`NEVER`]: not before something is asked or released.
@@ -120,6 +125,7 @@ impl Turns {
     }
 
     /// Finds that cycle.
+    #[inline]
     fn find_change(&self) -> u64 {
         let place = match (self.queue.is_empty(), self.free) {
             (true, _) => NEVER,
@@ -136,10 +142,9 @@ impl Turns {
     /// Checks what is kept against what is there.
     #[cfg(test)]
     pub fn check_kept(&self) {
-        let firsts = self.coming.iter().map(|list| list.front().map(|&(from, _)| from));
-        let bits = firsts.clone().enumerate().map(|(at, it)| u64::from(it.is_some()) << at);
-        assert_eq!(self.clusters, bits.sum::<u64>());
-        assert_eq!(self.first, firsts.flatten().min().unwrap_or(NEVER));
+        let firsts = self.coming.iter().map(|list| list.front().map_or(NEVER, |&(from, _)| from));
+        assert_eq!(self.firsts, firsts.collect::<Vec<_>>());
+        assert_eq!(Some(self.first), self.firsts.iter().copied().min());
         assert_eq!(self.change, self.find_change());
     }
 }
