@@ -1,7 +1,7 @@
 //! The ports of a cluster's DMA engine. In: transfers, lines of L2 and of the cluster's L1. Out: which lines are read and
 //! when, lines with their strobes for both, what is done. It runs beside the model, some cycles behind: when a
 //! transfer used its ports the model knows at its end. A line of L2 is there for the block in the cycle in which the
-//! model reads it, and in no other; what does not read L2 is shown in the cycle in which the model begins it. [`Beats`] has
+//! model reads it, and in no other; what does not read L2 is shown in the cycle in which the model begins it. `Beats` has
 //! what the block has and the model not: where its beats keep each other waiting.
 
 use std::collections::VecDeque;

@@ -92,7 +92,7 @@ mod tests {
         for cycle in 4..9 {
             order.push(answers.take(cycle).map(|done| done.command));
         }
-        // As the tree's pointer goes: to the next one above what asks with it.
-        assert_eq!(order, [None, Some(2), Some(1), Some(3), None]);
+        // The tree's pointer goes from 0 to the lowest above it that asks, which is the one that was served, and only then on.
+        assert_eq!(order, [None, Some(2), Some(3), Some(1), None]);
     }
 }
