@@ -5,19 +5,18 @@
 //! stands before those of all others. (RTL: dma_noc, an axi_mux that keeps its choice in front of an
 //! axi_id_remap.)
 
-use pinion_sim::arbiter::Arbiter;
+use pinion_sim::arbiter::LockedArbiter;
 
 /// Chooses among the engines.
 #[derive(Clone, Debug)]
 pub struct ReadMux {
-    order: Arbiter,
-    chosen: Option<u32>,
+    order: LockedArbiter,
 }
 
 impl ReadMux {
     /// Makes one that no engine asks.
     pub fn new(engines: u32) -> Self {
-        Self { order: Arbiter::new(engines), chosen: None }
+        Self { order: LockedArbiter::new(engines) }
     }
 
     /// Notes that an engine asks from a cycle on.
@@ -29,14 +28,13 @@ impl ReadMux {
     /// Gives the engine whose turn it is in a cycle: the one chosen before, until [`Self::pass`].
     #[inline]
     pub fn choose(&mut self, now: u64) -> Option<u32> {
-        self.chosen = self.chosen.or_else(|| self.order.grant(now));
-        self.chosen
+        self.order.choose(now)
     }
 
     /// Lets the chosen one's read go; gives the first cycle in which another may.
     #[inline]
     pub fn pass(&mut self, now: u64) -> Option<u64> {
-        self.chosen = None;
+        self.order.take(now);
         self.order.next(now)
     }
 }

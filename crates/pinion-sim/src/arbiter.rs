@@ -256,9 +256,90 @@ impl Arbiter {
     }
 }
 
+/// Chooses as [`Arbiter`] does, and keeps its choice until that is taken. It is made in the first cycle behind the one
+/// before was taken in which somebody asks: whoever comes later does not count, however long it is kept. (RTL:
+/// rr_arb_tree with LockIn.)
+#[derive(Clone, Debug)]
+pub struct LockedArbiter {
+    arbiter: Arbiter,
+    chosen: Option<u32>,
+    chooses_from: u64,
+}
+
+impl LockedArbiter {
+    /// Makes one that nobody asks, for `count` requesters, of which there are at most 64.
+    ///
+    /// # Panics
+    /// If there are more.
+    pub fn new(count: u32) -> Self {
+        Self { arbiter: Arbiter::new(count), chosen: None, chooses_from: 0 }
+    }
+
+    /// Notes that a requester asks from cycle `from` on.
+    #[inline]
+    pub fn ask(&mut self, from: u64, requester: u32) {
+        self.arbiter.ask(from, requester);
+    }
+
+    /// Gives whose turn it is at cycle `now`: the same until [`Self::take`].
+    #[inline]
+    pub fn choose(&mut self, now: u64) -> Option<u32> {
+        if self.chosen.is_none() {
+            let first = self.arbiter.first_from(self.chooses_from).filter(|&cycle| cycle <= now);
+            self.chosen = first.and_then(|cycle| self.arbiter.grant(cycle));
+        }
+        self.chosen
+    }
+
+    /// Takes the choice at cycle `now`; the next is made from the next cycle on.
+    #[inline]
+    pub fn take(&mut self, now: u64) {
+        self.chosen = None;
+        self.chooses_from = now + 1;
+    }
+
+    /// Gives the first cycle after `now` in which one can be chosen; `None`: nobody asks, or the choice was not taken.
+    #[inline]
+    pub fn next(&self, now: u64) -> Option<u64> {
+        if self.chosen.is_some() { None } else { self.arbiter.next(now) }
+    }
+
+    /// Takes one out that asks at cycle `now` and was not chosen, whoever's turn it is.
+    pub fn remove(&mut self, now: u64, requester: u32) {
+        self.arbiter.remove(now, requester);
+    }
+
+    /// Gives those who ask at cycle `now`, a bit each, with the one that was chosen.
+    pub fn asking(&self, now: u64) -> u64 {
+        self.arbiter.asking(now) | self.chosen.map_or(0, |requester| 1 << requester)
+    }
+
+    /// Gives who was chosen and not taken.
+    pub fn chosen(&self) -> Option<u32> {
+        self.chosen
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_comes_while_a_choice_is_kept_does_not_count() {
+        let mut arbiter = LockedArbiter::new(8);
+        arbiter.ask(10, 2);
+        arbiter.ask(11, 0);
+        assert_eq!((arbiter.choose(9), arbiter.next(9)), (None, Some(10)));
+        // Whether it is asked in cycle 10 or only later.
+        assert_eq!(arbiter.clone().choose(15), Some(2));
+        assert_eq!((arbiter.choose(10), arbiter.next(10)), (Some(2), None));
+        assert_eq!((arbiter.choose(12), arbiter.asking(12)), (Some(2), 0b101));
+        arbiter.take(12);
+        assert_eq!((arbiter.choose(12), arbiter.next(12)), (None, Some(13)));
+        assert_eq!(arbiter.choose(13), Some(0));
+        arbiter.take(13);
+        assert_eq!((arbiter.choose(14), arbiter.next(14)), (None, None));
+    }
 
     fn requests(list: &[u32]) -> Requests {
         let mut requests = Requests::new(8);

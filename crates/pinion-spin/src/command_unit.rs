@@ -11,7 +11,7 @@
 mod answers;
 mod beside;
 
-use pinion_sim::arbiter::Arbiter;
+use pinion_sim::arbiter::LockedArbiter;
 use pinion_sim::turn_port::Side;
 
 use crate::cluster::hpu::driver::Turn;
@@ -30,51 +30,39 @@ use crate::wake::{Due, Wake};
 use crate::{Machine, UnitEventKind};
 use answers::{AnswerTurns, Done};
 
-/// Chooses whose command goes to an interface: one in a cycle. A command that was chosen stays so while
-/// its interface is full. (RTL: cmd_unit, rr_arb_tree with LockIn.)
-#[derive(Clone, Debug)]
-struct Choice {
-    arbiter: Arbiter,
-    chosen: Option<u32>,
-}
-
-/// Lets each interface choose among the clusters' oldest commands.
+/// Lets each interface choose among the clusters' oldest commands, one in a cycle. A command that was chosen stays so
+/// while its interface is full. (RTL: cmd_unit, i_cmd_intf_arb.)
 #[derive(Clone, Debug)]
 struct Frontend {
     /// By interface, in the order of [`Kind`].
-    choices: [Choice; 3],
+    choices: [LockedArbiter; 3],
 }
 
 impl Frontend {
     /// Makes an idle one.
     fn new(machine: &Machine) -> Self {
-        let clusters = machine.cluster.count;
-        let choice = |_| Choice { arbiter: Arbiter::new(clusters), chosen: None };
+        let choice = |_| LockedArbiter::new(machine.cluster.count);
         Self { choices: std::array::from_fn(choice) }
     }
 
     /// Notes that a cluster offers a command from cycle `from` on.
     fn offer(&mut self, from: u64, cluster: u32, kind: Kind) {
-        self.choices[kind as usize].arbiter.ask(from, cluster);
+        self.choices[kind as usize].ask(from, cluster);
     }
 
     /// Gives the cluster that each interface has chosen; it stays chosen until its command is taken.
     fn choose(&mut self, now: u64) -> [Option<u32>; 3] {
-        self.choices.each_mut().map(|choice| {
-            choice.chosen = choice.chosen.or_else(|| choice.arbiter.grant(now));
-            choice.chosen
-        })
+        self.choices.each_mut().map(|choice| choice.choose(now))
     }
 
-    /// Notes that the command which an interface chose was taken.
-    fn take(&mut self, interface: usize) {
-        self.choices[interface].chosen = None;
+    /// Notes that the command which an interface chose was taken at cycle `now`.
+    fn take(&mut self, now: u64, interface: usize) {
+        self.choices[interface].take(now);
     }
 
     /// Gives the cycle after `now` in which something can be chosen, if all interfaces have room.
     fn next(&self, now: u64) -> Option<u64> {
-        let free = self.choices.iter().filter(|it| it.chosen.is_none());
-        free.filter_map(|it| it.arbiter.next(now)).min()
+        self.choices.iter().filter_map(|choice| choice.next(now)).min()
     }
 }
 
@@ -204,11 +192,11 @@ impl CommandUnit {
             let is_full = !self.slots(kind).has_free(now);
             let chosen = shared.hardware.commands().and_then(|seat| seat.chosen(kind));
             if let Some(cluster) = chosen {
-                self.frontend.choices[kind as usize].arbiter.remove(now, cluster);
+                self.frontend.choices[kind as usize].remove(now, cluster);
                 self.hand_over(shared, from, now, (cluster, kind), listener);
             }
             // It steps when the model would, so that what happens in a cycle happens in the same order.
-            let arbiter = &self.frontend.choices[kind as usize].arbiter;
+            let arbiter = &self.frontend.choices[kind as usize];
             let next = match arbiter.asking(now) != 0 {
                 true if is_full => self.slots(kind).next_free(),
                 true => Some(now + 1),
@@ -222,13 +210,12 @@ impl CommandUnit {
 
     /// Gives the clusters that have a command for each interface in a cycle, a bit each.
     pub fn offered(&self, cycle: u64) -> [u64; 3] {
-        let bit = |choice: &Choice| choice.chosen.map_or(0, |cluster| 1 << cluster);
-        self.frontend.choices.each_ref().map(|it| it.arbiter.asking(cycle) | bit(it))
+        self.frontend.choices.each_ref().map(|choice| choice.asking(cycle))
     }
 
     /// Describes what its interfaces hold.
     pub fn describe(&self) -> String {
-        let chosen = self.frontend.choices.each_ref().map(|choice| choice.chosen);
+        let chosen = self.frontend.choices.each_ref().map(LockedArbiter::chosen);
         format!("commands in each interface: {:?}, clusters chosen: {chosen:?}", self.in_flight())
     }
 
@@ -241,7 +228,7 @@ impl CommandUnit {
         (cluster, kind): (u32, Kind),
         listener: &mut dyn Listener,
     ) {
-        self.frontend.take(kind as usize);
+        self.frontend.take(now, kind as usize);
         let spill = &mut from.clusters.each[cluster as usize].commands.spill;
         let was_full = spill.len() >= SPILL_ENTRIES;
         let Some((command, _)) = spill.pop_front() else { return };

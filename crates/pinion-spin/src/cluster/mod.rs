@@ -25,7 +25,7 @@ use pinion_cores::pulp::Costs;
 use pinion_cores::pulp::code::Code;
 use pinion_instruction_cache::{InstructionCache, program_port};
 use pinion_l2_port::accesses::CoreAccesses;
-use pinion_sim::arbiter::Arbiter;
+use pinion_sim::arbiter::LockedArbiter;
 use pinion_sim::queued_port::QueuedPort;
 
 use crate::Machine;
@@ -43,28 +43,23 @@ use lane::Lane;
 /// spill_register, which breaks all paths and keeps full throughput).
 pub const SPILL_ENTRIES: usize = 2;
 
-/// Holds a way out of a cluster: an arbiter over its HPUs, and a spill register. Those who ask in the first cycle
-/// since the grant before are the ones that are chosen from, however long there is no room: whoever comes meanwhile
-/// does not count. (RTL: cluster_cmd, cluster_scheduler, rr_arb_tree with LockIn.)
+/// Holds a way out of a cluster: an arbiter over its HPUs, and a spill register. (RTL: cluster_cmd, cluster_scheduler.)
 #[derive(Clone, Debug)]
 pub struct Outlet<T> {
     /// Chooses whose comes next.
-    pub arbiter: Arbiter,
+    pub arbiter: LockedArbiter,
     /// What is on its way, with the cycle it came here.
     pub spill: VecDeque<(T, u64)>,
     /// When it takes the next one.
     pub wake: Wake,
-    /// First cycle since the grant before.
-    chooses_from: u64,
 }
 
 impl<T> Outlet<T> {
     fn new(hpus: u32) -> Self {
         Self {
-            arbiter: Arbiter::new(hpus),
+            arbiter: LockedArbiter::new(hpus),
             spill: VecDeque::with_capacity(SPILL_ENTRIES),
             wake: Wake::default(),
-            chooses_from: 0,
         }
     }
 
@@ -81,10 +76,9 @@ impl<T> Outlet<T> {
         if !self.has_room() {
             return (None, None);
         }
-        let chosen = self.arbiter.first_from(self.chooses_from).filter(|&cycle| cycle <= now);
-        let granted = chosen.and_then(|cycle| self.arbiter.grant(cycle));
+        let granted = self.arbiter.choose(now);
         if granted.is_some() {
-            self.chooses_from = now + 1;
+            self.arbiter.take(now);
         }
         (granted, self.arbiter.next(now))
     }

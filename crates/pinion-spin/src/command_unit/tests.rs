@@ -16,7 +16,7 @@ fn each_interface_keeps_its_choice() {
     frontend.offer(11, 0, Kind::HostDma);
     frontend.offer(11, 1, Kind::Send);
     assert_eq!(frontend.choose(11), [None, Some(1), Some(2)]);
-    frontend.take(Kind::HostDma as usize);
+    frontend.take(11, Kind::HostDma as usize);
     assert_eq!(frontend.next(11), Some(12));
     assert_eq!(frontend.choose(12), [None, Some(1), Some(0)]);
     assert_eq!(frontend.next(12), None);
