@@ -10,7 +10,7 @@ use pinion_sim::block::Block;
 use pinion_spin_machine::Machine;
 
 use super::Seat;
-use crate::lines::{self, Part};
+use crate::lines::{self, Part, Written};
 use crate::timeline::{Timed, Timeline};
 
 mod beats;
@@ -57,9 +57,6 @@ pub struct Made<'a> {
     pub writes: bool,
 }
 
-/// Is a part of a line that is written: the memory, the line, the part's place in it, its bytes.
-type Written = (Side, u32, usize, Vec<u8>);
-
 /// Says what happens in a cycle.
 #[derive(Debug, Default)]
 pub struct Cycle {
@@ -71,7 +68,7 @@ pub struct Cycle {
     /// The line of L1 that it asks for.
     asks_l1: Option<u32>,
     writes_l1: Option<Written>,
-    writes_l2: Option<Written>,
+    writes_l2: Option<(Side, Written)>,
     done: Option<Option<u32>>,
 }
 
@@ -265,8 +262,8 @@ impl ClusterDmaSeat {
             if target.is_there() {
                 let line = beat - down;
                 let (place, bytes) = written[line as usize];
-                let written = (target, self.own.line(whole.to) + line, place, bytes.to_vec());
-                self.writes(at, written);
+                let line = u64::from(self.own.line(whole.to) + line);
+                self.writes(at, target, (line, place, bytes.to_vec()));
             }
             if beat + 1 == counts {
                 done = at + COPIED + core_cycles;
@@ -295,11 +292,11 @@ impl ClusterDmaSeat {
     }
 
     /// Notes that a beat that begins in cycle `at` writes a line.
-    fn writes(&mut self, at: u64, written: Written) {
-        if written.0 == Side::L1 {
+    fn writes(&mut self, at: u64, side: Side, written: Written) {
+        if side == Side::L1 {
             self.set(at + COMES, |cycle| cycle.writes_l1 = Some(written));
         } else {
-            self.set(at + LEAVES, |cycle| cycle.writes_l2 = Some(written));
+            self.set(at + LEAVES, |cycle| cycle.writes_l2 = Some((side, written)));
         }
     }
 
@@ -335,18 +332,14 @@ impl ClusterDmaSeat {
             block.expect(ENGINE_WRITE, 0);
             block.expect(ENGINE_LINE, line.into());
         }
-        if let Some((_, line, place, bytes)) = &cycle.writes_l1 {
+        if let Some(written) = &cycle.writes_l1 {
             block.expect(ENGINE_WRITE, 1);
-            block.expect(ENGINE_LINE, u64::from(*line));
-            block.expect(ENGINE_STROBES, lines::strobes(*place, bytes.len()));
-            lines::expect_bytes(block, ENGINE_DATA, *place, bytes);
+            lines::expect_written(block, ENGINE_LINE, written);
         }
         let writes = cycle.writes_l2.as_ref().map_or(0, |(side, ..)| side.l2_bit());
         block.expect(WRITE_VALID, writes);
-        if let Some((_, line, place, bytes)) = &cycle.writes_l2 {
-            block.expect(WRITE_LINE, u64::from(*line));
-            block.expect(WRITE_STROBES, lines::strobes(*place, bytes.len()));
-            lines::expect_bytes(block, WRITE_DATA, *place, bytes);
+        if let Some((_, written)) = &cycle.writes_l2 {
+            lines::expect_written(block, WRITE_LINE, written);
         }
         block.expect(COPY_DONE, u64::from(cycle.done == Some(None)));
         block.expect(CORE_DONE, cycle.done.flatten().map_or(0, |core| 1 << core));
@@ -365,7 +358,7 @@ impl Transfers {
 
     /// Gives a line's number in its memory.
     fn line(&self, address: u32) -> u32 {
-        (address & ((1 << lines::WINDOW_SHIFT) - 1)) / self.line_bytes
+        lines::line_of(address, self.line_bytes)
     }
 
     /// Gives where the next part of the oldest transfer begins, if it goes where this one does.

@@ -6,8 +6,9 @@ use pinion_spin_machine::Machine;
 /// Bits of an address above which blocks tell memories apart.
 pub const WINDOW_SHIFT: u32 = 22;
 const FIRST_L1: u32 = 0x1000_0000 >> WINDOW_SHIFT;
-const HANDLER: u32 = 0x1c00_0000 >> WINDOW_SHIFT;
-const PACKET: u32 = 0x1c40_0000 >> WINDOW_SHIFT;
+/// Windows of L2's memories.
+pub const HANDLER: u32 = 0x1c00_0000 >> WINDOW_SHIFT;
+pub const PACKET: u32 = 0x1c40_0000 >> WINDOW_SHIFT;
 /// Most clusters, and most bytes of a line: there is a bit for each.
 const MOST_CLUSTERS: u32 = 32;
 const MOST_LINE_BYTES: u32 = 64;
@@ -46,6 +47,11 @@ pub fn line_bytes(machine: &Machine) -> Result<u32, String> {
 /// Gives the bits of a line's number in its memory.
 pub const fn line_bits(line_bytes: u32) -> u32 {
     WINDOW_SHIFT - line_bytes.trailing_zeros()
+}
+
+/// Gives the number of an address' line in its memory.
+pub const fn line_of(address: u32, line_bytes: u32) -> u32 {
+    (address & ((1 << WINDOW_SHIFT) - 1)) / line_bytes
 }
 
 /// Names a memory as blocks do.
@@ -119,7 +125,7 @@ impl ReadPorts {
         lines: &[u8],
         line_bytes: usize,
     ) -> impl Iterator<Item = (u64, Reads, u64, Comes)> {
-        let first = (from & ((1 << WINDOW_SHIFT) - 1)) / line_bytes as u32;
+        let first = line_of(from, line_bytes as u32);
         let count = lines.len() / line_bytes;
         lines.chunks(line_bytes).enumerate().map(move |(number, line)| {
             let reads = Reads { memory, line: first + number as u32, is_last: number + 1 == count };
@@ -192,6 +198,17 @@ pub fn expect_bytes(block: &mut dyn Block, port: usize, place: usize, bytes: &[u
 pub fn strobes(place: usize, bytes: usize) -> u64 {
     let all = u64::MAX.checked_shr(64 - bytes as u32).unwrap_or(0);
     all << place
+}
+
+/// Is part of a line that is written: the line's number, the part's place in it, its bytes.
+pub type Written = (u64, usize, Vec<u8>);
+
+/// Wants a line to be written, whose data and strobes are the ports behind its own.
+pub fn expect_written(block: &mut dyn Block, port: usize, written: &Written) {
+    let (line, place, bytes) = written;
+    block.expect(port, *line);
+    expect_bytes(block, port + 1, *place, bytes);
+    block.expect(port + 2, strobes(*place, bytes.len()));
 }
 
 fn word_of(bytes: &[u8]) -> u32 {

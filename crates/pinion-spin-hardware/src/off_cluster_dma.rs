@@ -10,7 +10,7 @@ use pinion_sim::block::{Block, Port};
 use pinion_spin_machine::Machine;
 
 use super::{Needs, Seat};
-use crate::lines::{self, LEAVES_CYCLES, Memory, ReadPorts};
+use crate::lines::{self, LEAVES_CYCLES, Memory, ReadPorts, Written};
 use crate::reader::{self, BYTES_BITS, Behind, LinesNow, NIC_BITS, NOW_BITS, Reader, tag_bits};
 use crate::words::{Copy, Direct};
 
@@ -125,9 +125,6 @@ pub fn needs(machine: &Machine) -> Result<Needs, String> {
     ]);
     Ok(Needs { ports, parameters })
 }
-
-/// Is part of a line that is written: the line, the part's place in it, its bytes.
-type Written = (u64, usize, Vec<u8>);
 
 /// Says what happens in a cycle.
 #[derive(Debug, Default)]
@@ -344,7 +341,7 @@ impl OffClusterSeat {
         own.write_host(block, at, cycle.direct.take());
         block.expect(WRITE_VALID, cycle.writes.is_some().into());
         if let Some(written) = &cycle.writes {
-            own.expect_line(block, WRITE_LINE, written);
+            lines::expect_written(block, WRITE_LINE, written);
         }
         let (mut valid, mut tags, mut mask) = (0, 0, 0);
         for (kind, command) in cycle.done.iter().enumerate() {
@@ -426,15 +423,7 @@ impl Copies {
         };
         block.expect(HOST_WRITE_VALID, written.is_some().into());
         if let Some(written) = &written {
-            self.expect_line(block, HOST_WRITE_LINE, written);
+            lines::expect_written(block, HOST_WRITE_LINE, written);
         }
-    }
-
-    /// Wants a line, and its data and strobes, whose ports are behind it.
-    fn expect_line(&self, block: &mut dyn Block, port: usize, written: &Written) {
-        let (line, place, bytes) = written;
-        block.expect(port, *line);
-        lines::expect_bytes(block, port + 1, *place, bytes);
-        block.expect(port + 2, lines::strobes(*place, bytes.len()));
     }
 }

@@ -1,10 +1,10 @@
 //! When the block of a cluster's DMA engine can begin a beat: one a cycle, and where two that are under way would meet at
 //! a port, later. The model counts whole transfers, and has these waits only in part.
 
-/// Windows of addresses above [`crate::lines::WINDOW_SHIFT`].
-const ALIAS: u32 = 0x06c;
-const HANDLER: u32 = 0x070;
-const PACKET: u32 = 0x071;
+use crate::lines::{HANDLER, PACKET, WINDOW_SHIFT};
+
+/// The window in which each cluster has its own L1 again.
+const ALIAS: u32 = 0x1b00_0000 >> WINDOW_SHIFT;
 /// Cycles behind the last beat of a read of L2 in which it counts as under way, and how many may be so.
 const ENDED_CYCLES: u64 = 3;
 /// Cycles for which a beat keeps off those of the other one of L2's memories.

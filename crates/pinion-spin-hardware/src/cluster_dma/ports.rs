@@ -26,14 +26,12 @@ pub const READ_LINE: usize = 17;
 pub const ANSWER_DATA: usize = 18;
 pub const WRITE_VALID: usize = 19;
 pub const WRITE_READY: usize = 20;
+/// With data and strobes behind it.
 pub const WRITE_LINE: usize = 21;
-pub const WRITE_DATA: usize = 22;
-pub const WRITE_STROBES: usize = 23;
 pub const ENGINE_VALID: usize = 24;
 pub const ENGINE_WRITE: usize = 25;
+/// Likewise.
 pub const ENGINE_LINE: usize = 26;
-pub const ENGINE_DATA: usize = 27;
-pub const ENGINE_STROBES: usize = 28;
 pub const BEAT_DATA: usize = 29;
 
 /// Bits of an address, and of a copy's bytes.
