@@ -140,6 +140,13 @@ def prepare(folder, pinion):
     record(folder, pinion)
 
 
+def wait_for(process, is_ready):
+    """Waits until a command is as far as that, or has ended, or has had long enough."""
+    started = time.monotonic()
+    while process.poll() is None and time.monotonic() - started < MOST_START_S and not is_ready():
+        time.sleep(0.02)
+
+
 def record(folder, pinion):
     """Makes a recording that takes a while to replay: a run is interrupted once it is under way, however long a slow
     computer takes to get there."""
@@ -147,11 +154,7 @@ def record(folder, pinion):
     process = subprocess.Popen(
         [str(pinion), *words], cwd=folder, stdout=subprocess.DEVNULL, preexec_fn=defaults
     )
-    started = time.monotonic()
-    while process.poll() is None and time.monotonic() - started < MOST_START_S:
-        if own_seconds(process.pid) > RECORDED_CPU_S:
-            break
-        time.sleep(0.02)
+    wait_for(process, lambda: own_seconds(process.pid) > RECORDED_CPU_S)
     process.send_signal(signal.SIGINT)
     if process.wait(MOST_WALL_S) != INTERRUPTED or not (folder / "long.pinion").exists():
         raise Broken(f"a run that is recorded ended with {process.returncode}, or without its recording")
@@ -179,13 +182,14 @@ def interrupt(pinion, folder, name, which):
         process = subprocess.Popen(
             command, cwd=folder, env=environment, stdout=said, stderr=said, preexec_fn=defaults
         )
-        started = time.monotonic()
-        while process.poll() is None and time.monotonic() - started < MOST_START_S:
-            is_ready = name in WAITS and "Ctrl-C ends" in (folder / "said.txt").read_text()
-            has_made = name in MAKES and any((folder / "cache").glob(MAKES[name]))
-            if is_ready or has_made or (name not in MAKES and own_seconds(process.pid) > CPU_BEFORE_S):
-                break
-            time.sleep(0.02)
+
+        def is_ready():
+            if name in MAKES:
+                return any((folder / "cache").glob(MAKES[name]))
+            says_so = name in WAITS and "Ctrl-C ends" in (folder / "said.txt").read_text()
+            return says_so or own_seconds(process.pid) > CPU_BEFORE_S
+
+        wait_for(process, is_ready)
         if process.poll() is not None:
             text = (folder / "said.txt").read_text()
             raise Broken(f"it ended by itself, with {process.returncode}:\n{text[-600:]}")
