@@ -242,26 +242,27 @@ impl Clusters {
         mut time: u64,
         listener: &mut dyn Listener,
     ) {
-        let stop = self.go_ahead(shared, id, &mut time, listener);
+        let stop = self.go_ahead(shared, id, None, &mut time, listener);
         self.stopped(shared, id, stop, time, listener);
     }
 
-    /// Lets a core run ahead from `time` until it touches something; says what.
+    /// Lets a core run ahead from `time`, where it has come to or from `start`, until it touches something; says what.
     fn go_ahead(
         &mut self,
         shared: &mut Shared,
         id: usize,
+        start: Option<Start>,
         time: &mut u64,
         listener: &mut dyn Listener,
     ) -> Stop {
         if shared.interest.instructions {
-            let stop = self.run_ahead::<true, true>(id, time);
+            let stop = self.run_ahead::<true, true>(id, start, time);
             self.tell_executed(shared, listener);
             stop
         } else if self.costs.xpulp {
-            self.run_ahead::<false, true>(id, time)
+            self.run_ahead::<false, true>(id, start, time)
         } else {
-            self.run_ahead::<false, false>(id, time)
+            self.run_ahead::<false, false>(id, start, time)
         }
     }
 
@@ -269,15 +270,19 @@ impl Clusters {
     fn run_ahead<const TRACED: bool, const XPULP: bool>(
         &mut self,
         id: usize,
+        start: Option<Start>,
         time: &mut u64,
     ) -> Stop {
-        let place = self.program.place(self.cores[id].model.hart.pc);
+        let model = &mut self.cores[id].model;
+        let mut start = start.unwrap_or_else(|| Start::of(model, &self.program));
+        let place = start.place;
         if !TRACED && !XPULP && self.program.is_wanted(place) {
+            start.settle(model, &self.program); // it is looked at whole
             self.look_ahead(id, *time);
+            start = Start::of(&mut self.cores[id].model, &self.program);
         }
         let core = &mut self.cores[id];
         let port = Port::of(core, &self.each, self.near);
-        let start = Start::of(&mut core.model, &self.program);
         let (costs, code, begun) = (&self.costs, &self.program, *time);
         let stop = go_on::<TRACED, XPULP>(core, port, costs, code, start, time, &mut self.executed);
         if !TRACED && !XPULP && self.program.is_sample_due(RUN_WORK + *time - begun) {
@@ -298,7 +303,7 @@ impl Clusters {
     ) {
         let limit = time.saturating_add(RUN_AHEAD_CYCLES);
         loop {
-            time = match stop {
+            let (next, start) = match stop {
                 Stop::Near(address) => {
                     return self.enter_lane(id, time, address);
                 }
@@ -309,15 +314,21 @@ impl Clusters {
                     Some(next) => next,
                     None => break,
                 },
-                Stop::Trap(exception) => self.trap(shared, id, exception, time, listener),
+                Stop::Trap(exception) => {
+                    (self.trap(shared, id, exception, time, listener), None)
+                }
             };
+            time = next;
             if self.cores[id].waiting == Waiting::Ever {
                 return;
             }
             if time >= limit {
+                if let Some(start) = start {
+                    start.settle(&mut self.cores[id].model, &self.program);
+                }
                 break;
             }
-            stop = self.go_ahead(shared, id, &mut time, listener);
+            stop = self.go_ahead(shared, id, start, &mut time, listener);
         }
         self.resume(shared, id, time);
     }

@@ -10,7 +10,8 @@
 //! (RI5CY's are pinned by the `pipeline` calibration rows.)
 
 use pinion_cores::pulp::NO_REGISTER;
-use pinion_cores::pulp::code::Code;
+use pinion_cores::pulp::code::{Code, Kind};
+use pinion_cores::pulp::lean::Start;
 use pinion_cores::pulp::prefetch_buffer::Arrival;
 use pinion_instruction_cache::InstructionPort;
 use pinion_isa::{Access, Cause, Exception, MemoryKind, Outcome, Privilege};
@@ -99,14 +100,37 @@ impl Clusters {
         }
     }
 
-    /// Performs an access to what is the core's alone; gives the cycle of the next instruction, or
-    /// `None` if it is not so simple.
-    pub fn access_private(&mut self, shared: &mut Shared, id: usize, now: u64) -> Option<u64> {
-        let core = &mut self.cores[id];
+    /// Performs an access to what is the core's alone; gives the cycle of the next instruction, and how the core
+    /// goes on there if its state says less, or `None` if it is not so simple.
+    pub fn access_private(
+        &mut self,
+        shared: &mut Shared,
+        id: usize,
+        now: u64,
+    ) -> Option<(u64, Option<Start>)> {
+        let (core, driver) = (&mut self.cores[id], &mut self.drivers[id]);
+        let place = self.program.place(core.model.hart.pc);
+        if let Some(one) = self.program.micro().get(place as usize)
+            && matches!(one.kind, Kind::Lw | Kind::Sw)
+            && !shared.interest.instructions
+            && !self.costs.xpulp
+        {
+            // As below, without the interpreter.
+            let x = &mut core.model.hart.x;
+            let offset = one.rs1.of(x).wrapping_add(one.imm).wrapping_sub(PERIPHERALS + DRIVER);
+            if one.flags.writes() {
+                driver.write_draft(offset, one.rs2.of(x));
+            } else {
+                one.rd.set(x, driver.task_register(offset));
+            }
+            core.model.hart.instret += 1;
+            core.model.stalls.load_use += self.costs.response;
+            core.model.executed(one, now + 1);
+            return Some((now + 1 + self.costs.response, Some(Start::behind(one, place, 0))));
+        }
         let instruction = self.program.get(core.model.hart.pc)?;
         let Outcome::Access(access) = core.model.hart.execute(instruction) else { return None };
         let offset = access.address.wrapping_sub(PERIPHERALS + DRIVER);
-        let driver = &mut self.drivers[id];
         let value = if access.kind == MemoryKind::Load {
             core.model.loaded = access.rd;
             driver.task_register(offset)
@@ -114,7 +138,7 @@ impl Clusters {
             driver.write_draft(offset, access.data);
             0
         };
-        Some(self.finish(shared, id, &access, value, now, now + 1))
+        Some((self.finish(shared, id, &access, value, now, now + 1), None))
     }
 
     /// Finishes an access that was due at `since`; gives the cycle of the next instruction.
