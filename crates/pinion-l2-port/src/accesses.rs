@@ -117,6 +117,8 @@ pub struct CoreAccesses {
     sources: Vec<Source>,
     /// Cycle in which the next access of all clusters is let through, or [`NEVER`].
     through: u64,
+    /// By way: how many ask, and since when the first of them does, or [`NEVER`].
+    asking: [(u32, u64); 3],
     loads: Turns,
     writes: Turns,
     handler: HandlerLoads,
@@ -134,6 +136,7 @@ impl CoreAccesses {
         Self {
             sources: vec![Source::new(); clusters as usize],
             through: NEVER,
+            asking: [(0, NEVER); 3],
             loads: Turns::new(clusters, ports.queued, ports.loads),
             writes: Turns::new(clusters, ports.queued, 1),
             handler: HandlerLoads::new(&ports),
@@ -148,6 +151,8 @@ impl CoreAccesses {
         let source = &mut self.sources[cluster as usize];
         source.ask(asked);
         self.through = self.through.min(source.next);
+        let (count, since) = &mut self.asking[asked.way as usize];
+        (*count, *since) = (*count + 1, asked.at.min(*since));
     }
 
     /// Lets another load be on its way, as one from packet memory was read there in a cycle.
@@ -188,6 +193,9 @@ impl CoreAccesses {
             while source.next <= last {
                 let at = source.next + self.ports.way_cycles;
                 let asked = source.let_through();
+                let (count, since) = &mut self.asking[asked.way as usize];
+                *count -= 1;
+                *since = if *count == 0 { NEVER } else { *since };
                 match asked.way {
                     Way::Write => self.writes.come(cluster, at, asked),
                     Way::HandlerLoad | Way::PacketLoad => self.loads.come(cluster, at, asked),
@@ -247,7 +255,13 @@ impl CoreAccesses {
     /// something is asked or read. What happens until then is made up for.
     pub fn look(&self) -> Option<u64> {
         let to_memory = self.ports.handler_answer_cycles.min(self.ports.packet_cycles);
-        let asked = self.through.saturating_add(self.ports.way_cycles);
+        // A write may be served as it comes to its turn, a load some cycles later.
+        let ports = &self.ports;
+        let to_served = [ports.handler_answer_cycles, ports.packet_cycles, 0];
+        let served = |(&(_, since), cycles): (&(u32, u64), u64)| {
+            since.max(self.through).saturating_add(ports.way_cycles + cycles)
+        };
+        let asked = self.asking.iter().zip(to_served).map(served).fold(NEVER, u64::min);
         let loads = self.loads.next_change().saturating_add(to_memory);
         let writes = self.writes.next_change();
         let memories = self.next_at_packets().min(self.handler.next_answer());
@@ -262,6 +276,12 @@ impl CoreAccesses {
             assert_eq!(source.next, source.first().unwrap_or(NEVER));
         }
         assert_eq!(Some(self.through), self.sources.iter().map(|source| source.next).min());
+        for (way, &(count, since)) in self.asking.iter().enumerate() {
+            let asking = self.sources.iter().flat_map(|source| &source.asking);
+            let of_way = asking.filter(|asked| asked.way as usize == way);
+            assert_eq!(count as usize, of_way.clone().count());
+            assert!(of_way.map(|asked| asked.at).min().unwrap_or(NEVER) >= since);
+        }
         self.loads.check_kept();
         self.writes.check_kept();
     }

@@ -56,7 +56,7 @@ impl HandlerLoads {
         if self.on_way.len() < self.most_on_way
             && let Some(asked) = self.waiting.pop_front()
         {
-            self.free_from = cycle + asked.port_cycles.div_ceil(2);
+            self.free_from = cycle + gone_cycles(&asked);
             self.on_way.push_back((cycle + self.answer_cycles, asked));
             return None;
         }
@@ -98,10 +98,13 @@ impl HandlerLoads {
     /// Gives a cycle before which no answer comes, or [`NEVER`]: there is no load.
     #[inline]
     pub fn next_answer(&self) -> u64 {
-        match self.on_way.is_empty() {
-            true => self.next_change().saturating_add(self.answer_cycles),
-            false => self.next_on_way(),
+        if self.on_way.is_empty() {
+            return self.next_change().saturating_add(self.answer_cycles);
         }
+        // Whoever waits goes first.
+        let goes = self.waiting.front().filter(|_| self.one_may_go());
+        let behind = goes.map_or(0, |asked| self.free(self.free_from) + gone_cycles(asked));
+        self.next_on_way().max(behind)
     }
 
     /// Gives the cycle in which the first answer may come, or [`NEVER`].
@@ -128,4 +131,10 @@ impl HandlerLoads {
     pub fn atomics_held(&self) -> usize {
         self.atomics.len()
     }
+}
+
+/// Gives the cycles for which a load that goes to handler memory takes the port.
+#[inline]
+const fn gone_cycles(asked: &Asked) -> u64 {
+    asked.port_cycles.div_ceil(2)
 }

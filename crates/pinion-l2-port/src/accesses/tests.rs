@@ -58,6 +58,18 @@ fn one_alone_is_served_as_it_asks() {
     }
 }
 
+/// A store is served sooner than a load, which nobody has looked at yet.
+#[test]
+fn a_store_behind_a_load_is_looked_at_in_time() {
+    for way in [Way::HandlerLoad, Way::PacketLoad] {
+        let mut ports = CoreAccesses::new(&machine());
+        ports.ask(0, asked(100, 0, way));
+        let late = ports.look().expect("it is on its way") - 1;
+        ports.ask(1, asked(late, 8, Way::Write));
+        assert!(ports.look().is_some_and(|look| look > late), "time goes on");
+    }
+}
+
 /// A store every three cycles, of each cluster in turn, though one cluster's eight came first (row
 /// st_l2_2-burst_64).
 #[test]
