@@ -166,6 +166,14 @@ pub struct MicroOp {
 
 const _: () = assert!(size_of::<MicroOp>() <= 16);
 
+impl MicroOp {
+    /// Whether its access to an address lies in two words.
+    #[inline]
+    pub const fn lies_in_two(&self, address: u32) -> bool {
+        address % 4 + self.alignment as u32 > 3
+    }
+}
+
 /// Says in bits what an access does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flags(pub(super) u8);

@@ -207,17 +207,10 @@ impl Clusters {
     fn look_at_access(&mut self, cluster: usize, cycle: u64) {
         let index = (cycle % u64::from(self.cores_each)) as usize;
         let place = self.lanes[cluster].due[index % CORES].place & !HELD;
-        let (retired, core) = (self.retired(), &self.cores[cluster * self.cores_each as usize]);
+        let (retired, core) =
+            (self.instructions(), &self.cores[cluster * self.cores_each as usize]);
         let port = Port::of(core, &self.each, self.near);
         self.program.look_at_access(port, (place, cycle), retired, &self.costs);
-    }
-
-    /// Looks at a core that has gone on from a place, likewise.
-    #[cold]
-    #[inline(never)]
-    fn look_back(&mut self, place: u32) {
-        let retired = self.retired();
-        self.program.look_back(place, retired);
     }
 
     /// Looks at what a core is going to do.
@@ -227,11 +220,6 @@ impl Clusters {
         let core = &self.cores[id];
         let port = Port::of(core, &self.each, self.near);
         self.program.look_ahead(&core.model, port, time, &self.costs);
-    }
-
-    /// Counts the instructions that all cores have retired.
-    fn retired(&self) -> u64 {
-        self.cores.iter().map(|core| core.model.hart.instret).sum()
     }
 
     /// Lets a core run ahead from `time` until it touches something; puts it where it waits.
@@ -286,7 +274,8 @@ impl Clusters {
         let (costs, code, begun) = (&self.costs, &self.program, *time);
         let stop = go_on::<TRACED, XPULP>(core, port, costs, code, start, time, &mut self.executed);
         if !TRACED && !XPULP && self.program.is_sample_due(RUN_WORK + *time - begun) {
-            self.look_back(place);
+            let retired = self.instructions();
+            self.program.look_back(place, retired);
         }
         stop
     }
@@ -314,9 +303,7 @@ impl Clusters {
                     Some(next) => next,
                     None => break,
                 },
-                Stop::Trap(exception) => {
-                    (self.trap(shared, id, exception, time, listener), None)
-                }
+                Stop::Trap(exception) => (self.trap(shared, id, exception, time, listener), None),
             };
             time = next;
             if self.cores[id].waiting == Waiting::Ever {
@@ -439,6 +426,7 @@ impl Turn<'_> {
         }
         core.model.stalls.l1 += lane.settle(index, now);
         let micro = code.micro();
+        core.permits(micro.get((access.1 & !HELD) as usize), access.0);
         if !TRACED
             && !XPULP
             && let Some(one) = micro.get((access.1 & !HELD) as usize)

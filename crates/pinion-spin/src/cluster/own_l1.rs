@@ -47,20 +47,26 @@ impl OwnL1<'_> {
         start: &mut Start,
     ) -> Result<u64, Stop> {
         let (place, held) = (place & !HELD, place & HELD != 0);
-        let touch = |one: &&MicroOp| touch_word(self.bytes, self.base, core, one, address);
-        let Some(one) = micro.get(place as usize).filter(touch) else {
+        let (bytes, base) = (&mut *self.bytes, self.base);
+        let found = micro.get(place as usize);
+        let found = found.and_then(|one| Some((one, bytes_of(bytes, base, core, one, address)?)));
+        let Some((one, word)) = found else {
             let next = self.step_any::<XPULP>(core, code, now)?;
             *start = Start::of(&mut core.model, code);
             start.waited |= held;
             return Ok(next);
         };
+        perform(core, one, word);
         *start = Start::behind(one, place, 0);
         start.waited = held;
         if XPULP && core.model.loops_back(code, start.place) {
             start.place = code.place(core.model.hart.pc);
         }
         let bank = &mut self.banks.banks[bank % MOST_BANKS];
-        let grant = self.banks.rules.serve_word(bank, now, address, one.flags.is_atomic());
+        let mut grant = self.banks.rules.serve_word(bank, now, address, one.flags.is_atomic());
+        if one.lies_in_two(address) {
+            grant = self.banks.access(grant + 1, address.wrapping_add(WORD_BYTES as u32), false);
+        }
         if grant > now {
             core.model.stalls.l1 += grant - now;
             start.waited = true;
@@ -151,24 +157,24 @@ impl OwnL1<'_> {
     }
 }
 
-/// Touches the word of a core's access to `address`, whose micro-operation is `one`, in its own L1, which
-/// begins at `base`, if it is nothing but that; `false`: nothing is done.
-#[inline(always)]
-pub fn touch_word(
-    bytes: &mut [u8],
-    base: u32,
-    core: &mut Core,
-    one: &MicroOp,
-    address: u32,
-) -> bool {
-    let Some(word) = word_of(bytes, base, core, one, address) else { return false };
-    perform(core, one, word);
-    true
-}
-
-/// Gives the word of such an access; `None`: it is another one.
+/// Gives the word of a core's access to `address`, whose micro-operation is `one`, in its own L1, which begins at
+/// `base`; `None`: it is another one.
 #[inline(always)]
 pub fn word_of<'a>(
+    bytes: &'a mut [u8],
+    base: u32,
+    core: &Core,
+    one: &MicroOp,
+    address: u32,
+) -> Option<&'a mut [u8; 4]> {
+    let is_aligned = address.wrapping_sub(base) & u32::from(one.alignment) == 0;
+    if is_aligned { bytes_of(bytes, base, core, one, address) } else { None }
+}
+
+/// Gives as many bytes from where such an access begins, which may lie in two words unless it is an atomic; `None`:
+/// it is another one.
+#[inline(always)]
+fn bytes_of<'a>(
     bytes: &'a mut [u8],
     base: u32,
     core: &Core,
@@ -179,7 +185,8 @@ pub fn word_of<'a>(
     let offset = address.wrapping_sub(base);
     let is_allowed =
         core.permissions.found(address, right) || core.model.hart.privilege != Privilege::User;
-    if !is_allowed || offset & u32::from(one.alignment) != 0 || !one.kind.accesses() {
+    let is_whole = offset & u32::from(one.alignment) == 0 || !one.flags.is_atomic();
+    if !is_allowed || !is_whole || !one.kind.accesses() {
         return None;
     }
     let offset = offset as usize;

@@ -132,7 +132,7 @@ impl L1Banks {
 
     /// Gives the cycle at which an access that asks in cycle `now` is served.
     #[inline]
-    fn access(&mut self, now: u64, offset: u32, atomic: bool) -> u64 {
+    pub fn access(&mut self, now: u64, offset: u32, atomic: bool) -> u64 {
         let bank = &mut self.banks[self.rules.index(offset)];
         let now = now.max(bank.free_at);
         self.rules.serve_word(bank, now, offset, atomic)

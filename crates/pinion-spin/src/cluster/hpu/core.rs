@@ -1,10 +1,11 @@
 //! The core of an HPU: a hart and what its pipeline remembers between instructions.
 
-use pinion_cores::pulp;
-use pinion_isa::{Access, HartConfig, Reservation};
+use pinion_cores::pulp::{self, code::MicroOp};
+use pinion_isa::{Access, HartConfig, Privilege, Reservation};
 use pinion_l2_port::reads::ReadId;
 
 use super::Permissions;
+use super::permissions::Right;
 use crate::Machine;
 
 /// Says what a core waits for.
@@ -85,6 +86,17 @@ impl Core {
             turn: None,
             permissions,
             reservation: Reservation::NONE,
+        }
+    }
+
+    /// Looks up whether it may perform an access to an address: if so, that region's next ones are found at once.
+    #[inline]
+    pub fn permits(&mut self, one: Option<&MicroOp>, address: u32) {
+        if let Some(one) = one.filter(|one| one.kind.accesses())
+            && self.model.hart.privilege == Privilege::User
+        {
+            let right = if one.flags.writes() { Right::Write } else { Right::Read };
+            self.permissions.allows(address, one.alignment + 1, right);
         }
     }
 }
