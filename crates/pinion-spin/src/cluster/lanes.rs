@@ -139,7 +139,7 @@ impl Clusters {
                     && banks.rules.goes_first(now, due.address)
                 {
                     banks.rules.serve_first(bank, now, one.flags.is_atomic());
-                    let (mut time, mut stop) = (now, Stop::Shared);
+                    let (mut time, mut stop);
                     let next = if let Some(placed) = block_of(blocks, one.block)
                         && placed.is_reached(&core.model, &port, code_base)
                     {
@@ -148,16 +148,17 @@ impl Clusters {
                         let core = &mut core.model;
                         let left = placed.execute(core, word, placed.budget);
                         if left.at_access() && port.is_near(left.address()) {
-                            time += left.cycles();
+                            let time = now + left.cycles();
                             let next = pass_to_access(core, code_base, left, time);
                             lane.enter(index, time, next, banks);
                             continue;
                         }
+                        (time, stop) = (now, Stop::Shared);
                         let left = (placed, left, false);
                         run_behind_block(core, port, costs, program, left, &mut time, &mut stop)
                     } else {
                         perform(core, one, word);
-                        time += 1;
+                        (time, stop) = (now + 1, Stop::Shared);
                         let start = Start::behind(one, due.place, costs.response);
                         let core = &mut core.model;
                         core.executed(one, time);
