@@ -44,7 +44,7 @@ module core_accesses_proof #(
         .RETURN_CYCLES(ANSWER_CYCLES + 1), .STORE_CYCLES(STORE_CYCLES), .ATOMIC_CYCLES(ATOMIC_CYCLES),
         .KEEPS_CYCLES(KEEPS_CYCLES)
     ) unit (
-        .clock(clock), .reset(reset), .ask_valid(ask_valid), .ask_kind(kinds), .ask_twice(4'd0),
+        .clock(clock), .reset(reset), .ask_valid(ask_valid), .ask_kind(kinds),
         .handler_valid(handler_valid), .handler_ready(handler_ready), .handler_core(handler_core),
         .answer_valid(answer_valid), .answer_core(answer_core), .packet_valid(packet_valid),
         .packet_ready(packet_ready), .packet_core(packet_core), .packet_reads({1'b0, packet_reads}),

@@ -11,20 +11,19 @@ use crate::timeline::{Timed, Timeline};
 
 const ASK_VALID: usize = 0;
 const ASK_KIND: usize = 1;
-const ASK_TWICE: usize = 2;
-const HANDLER_READY: usize = 4;
-const ANSWER_VALID: usize = 6;
-const ANSWER_CORE: usize = 7;
-const PACKET_VALID: usize = 8;
-const PACKET_READY: usize = 9;
-const PACKET_CORE: usize = 10;
-const PACKET_READS: usize = 11;
-const STORE_VALID: usize = 12;
-const STORE_READY: usize = 13;
-const STORE_CORE: usize = 14;
-const ATOMIC_VALID: usize = 15;
-const ATOMIC_READY: usize = 16;
-const ATOMIC_CORE: usize = 17;
+const HANDLER_READY: usize = 3;
+const ANSWER_VALID: usize = 5;
+const ANSWER_CORE: usize = 6;
+const PACKET_VALID: usize = 7;
+const PACKET_READY: usize = 8;
+const PACKET_CORE: usize = 9;
+const PACKET_READS: usize = 10;
+const STORE_VALID: usize = 11;
+const STORE_READY: usize = 12;
+const STORE_CORE: usize = 13;
+const ATOMIC_VALID: usize = 14;
+const ATOMIC_READY: usize = 15;
+const ATOMIC_CORE: usize = 16;
 
 const KIND_BITS: u32 = 2;
 const READS_BITS: u32 = 2;
@@ -73,7 +72,6 @@ pub fn needs(machine: &Machine) -> Result<Needs, String> {
     let block_ports = vec![
         Port::input("ask_valid", hpus),
         Port::input("ask_kind", KIND_BITS * hpus),
-        Port::input("ask_twice", hpus),
         Port::output("handler_valid", 1),
         Port::input("handler_ready", 1),
         Port::output("handler_core", core),
@@ -127,8 +125,6 @@ pub struct Asks {
     pub core: u32,
     /// What it is.
     pub kind: Kind,
-    /// Whether it takes double, for its word lies in two.
-    pub twice: bool,
 }
 
 /// Says what happens in a cycle.
@@ -191,14 +187,13 @@ impl AccessesSeat {
     pub fn begin(&mut self, now: u64) {
         let (_, cycle) = self.own.time.begin(now);
         let block = &mut self.block;
-        let mut words = [[0; MOST_WORDS]; 3];
+        let mut words = [[0; MOST_WORDS]; 2];
         let mut put = |port: usize, bit: u32, value: u32| {
             words[port][bit as usize / 32] |= value << (bit % 32);
         };
-        for Asks { core, kind, twice } in cycle.asks {
+        for Asks { core, kind } in cycle.asks {
             put(ASK_VALID, core, 1);
             put(ASK_KIND, KIND_BITS * core, kind as u32);
-            put(ASK_TWICE, core, twice.into());
         }
         for (port, words) in words.iter().enumerate() {
             block.put_words(port, words);

@@ -341,6 +341,8 @@ pub struct Dma {
     pub handler_memory_cycles: u64,
     /// Cycles per beat of a transfer within one L1: it is read, then written.
     pub local_beat_cycles: u64,
+    /// Cycles from the end of an engine's read of L2 to its first read of L1.
+    pub source_switch_cycles: u64,
     /// Reads of L2 that an engine may have on their way.
     pub engine_reads: u32,
     /// Reads of L2 packet memory of each parity of their ids that may be on their way.

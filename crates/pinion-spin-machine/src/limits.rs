@@ -147,6 +147,7 @@ impl Machine {
             ("dma.core_latency_cycles", self.dma.core_latency_cycles),
             ("dma.handler_memory_cycles", self.dma.handler_memory_cycles),
             ("dma.local_beat_cycles", self.dma.local_beat_cycles),
+            ("dma.source_switch_cycles", self.dma.source_switch_cycles),
             ("dma.port_return_cycles", self.dma.port_return_cycles),
             ("dma.port_lead_cycles", self.dma.port_lead_cycles),
             ("core_ports.way_cycles", self.core_ports.way_cycles),

@@ -7,7 +7,8 @@
 //          write to L2; `copy_done`, `core_done` when one is done, in order.
 // Latency: a copy that is asked for in cycle t of an idle engine, with a free port, is done in t + 11 + its
 //          beats; a core's takes a cycle more. Between two of one beat is a cycle, within L1 behind two
-//          beats, too; a read of L2 waits while two before it are on their way, and is two at the end of a page.
+//          beats, too; a read of L2 waits while two before it are on their way, and is two at the end of a page. A
+//          transfer out of L1 begins SWITCH cycles behind what reads L2.
 // How:     one beat a cycle; within L1 two beats in four cycles. What is not aligned alike on both sides
 //          takes the beats of the side that has more, and reads no line but those that its bytes lie in. Where bytes
 //          move down out of as many lines as they go into, the last one's end is written a cycle later, in which no
@@ -70,6 +71,8 @@ module cluster_dma #(
     localparam [31:0] ERROR_WORD = 32'hbadcab1e;
     // Cycles from a beat's beginning: L1 is asked, data are here, a copy and a core's transfer are done.
     localparam integer ASKS = 7, COMES = 9, COPIED = 12, DONE = 13;
+    // Cycles behind a beat that reads L2 in which none begins that reads L1: those of L2 come back first.
+    localparam integer SWITCH = 7;
     localparam integer ENTRY = 1 + CORE + 3*32;
 
     // The next transfer: a copy before what cores launch; past the queue if it is empty.
@@ -154,9 +157,10 @@ module cluster_dma #(
     // Somebody reads the other one of L2's memories: who waits for both might wait for ever.
     wire [COMES-1:1]        in_other;
     wire                    other_there = in_other != 0;
+    wire [SWITCH:1]         l2_lately;
     wire [$clog2(16+1)-1:0] lines_count;
-    wire may = (source != IN_L1 || !into_l1[COMES - ASKS]) && (lines_count < 6 || is_rest) && !stays[1] && !other_there
-        && !(of_l2 && (!active || from_line[PAGE-1:0] == 0) && two_ended);
+    wire may = (source != IN_L1 || (!into_l1[COMES - ASKS] && l2_lately == 0)) && (lines_count < 6 || is_rest)
+        && !stays[1] && !other_there && !(of_l2 && (!active || from_line[PAGE-1:0] == 0) && two_ended);
     wire begins = wants && may && (source == IN_HANDLER ? read_ready[0] : source == IN_PACKET ? read_ready[1] : 1'b1);
     assign read_valid = {source == IN_PACKET, source == IN_HANDLER} & {2{wants && may}};
     assign read_line = from_line;
@@ -183,6 +187,10 @@ module cluster_dma #(
             wire [1:0] read_of = beats[BEAT*age - 1 -: 2];
             assign in_other[age] = away[age]
                 && (source == IN_HANDLER ? read_of == IN_PACKET : source == IN_PACKET && read_of == IN_HANDLER);
+        end
+        for (age = 1; age <= SWITCH; age = age + 1) begin : of_l2_lately
+            wire [1:0] was_read = beats[BEAT*age - 1 -: 2];
+            assign l2_lately[age] = away[age] && (was_read == IN_HANDLER || was_read == IN_PACKET);
         end
         for (age = 1; age < ASKS; age = age + 1) begin : before_l1
             assign stays[age] = away[age] && stays[age+1];

@@ -13,7 +13,6 @@
 //          handler memory read it, or PACKET_RETURN_CYCLES behind that in which packet memory did. A write keeps the port for
 //          STORE_CYCLES, and until the last but one has gone. Atomics begin ATOMIC_CYCLES apart and keep handler memory from loads
 //          for KEEPS_CYCLES. There, in a cycle, one load goes, if not HANDLER_LOADS are under way, or else one answer comes.
-//          What is asked for `twice`, for a word that lies in two, takes double.
 // Memory:  queues, read without a register.
 // Source:  the model's `CoreAccesses`, from PsPIN's RTL: XBAR_PE, per2axi, axi_mux of pe_noc, axi_dw_converter,
 //          axi_riscv_atomics.
@@ -43,7 +42,6 @@ module core_accesses #(
     input  wire [CLUSTERS*CORES-1:0]         ask_valid,
     // 0: a load of handler memory, 1: of packet memory, 2: a store, 3: an atomic.
     input  wire [2*CLUSTERS*CORES-1:0]       ask_kind,
-    input  wire [CLUSTERS*CORES-1:0]         ask_twice,
     output wire                              handler_valid,
     input  wire                              handler_ready,
     output wire [$clog2(CLUSTERS*CORES)-1:0] handler_core,
@@ -67,9 +65,9 @@ module core_accesses #(
     localparam integer PLACES = CLUSTERS > 1 ? CLUSTERS : 2;
     localparam integer PLACE = $clog2(PLACES);
     localparam integer COUNT = $clog2(LOADS + 1);
-    // An access on its way: whose, to packet memory or an atomic, twice.
-    localparam integer ENTRY = HPU + 2;
-    localparam integer PORT = $clog2(2 * STORE_CYCLES);
+    // An access on its way: whose, to packet memory or an atomic.
+    localparam integer ENTRY = HPU + 1;
+    localparam integer PORT = $clog2(STORE_CYCLES + 1);
     localparam integer ATOMIC = $clog2(ATOMIC_CYCLES + 1);
     localparam integer KEEPS = $clog2(KEEPS_CYCLES + 1);
     localparam integer UNDER_WAY = $clog2(HANDLER_LOADS + 1);
@@ -84,11 +82,11 @@ module core_accesses #(
     generate
         for (cluster = 0; cluster < CLUSTERS; cluster = cluster + 1) begin : by_cluster
             reg  [CORES-1:0]   waits;
-            reg  [3*CORES-1:0] kept;
+            reg  [2*CORES-1:0] kept;
             reg  [CORE-1:0]    served;
             wire [CORES-1:0]   asks = waits | ask_valid[cluster*CORES +: CORES];
             wire [CORES-1:0]   nearest;
-            wire [3*CORES-1:0] said;
+            wire [2*CORES-1:0] said;
             wire               any;
             wire [CORE-1:0]    difference;
             wire [CORE-1:0]    chosen = difference ^ served;
@@ -96,7 +94,7 @@ module core_accesses #(
                 localparam [CORE-1:0] OWN = CORE'(core);
                 localparam integer    ALL = cluster * CORES + core;
                 assign nearest[core] = asks[OWN ^ served];
-                assign said[3*core +: 3] = waits[core] ? kept[3*core +: 3] : {ask_kind[2*ALL +: 2], ask_twice[ALL]};
+                assign said[2*core +: 2] = waits[core] ? kept[2*core +: 2] : ask_kind[2*ALL +: 2];
             end
             first_one #(.COUNT(CORES)) find (.bits(nearest), .any(any), .index(difference));
             always @(posedge clock) begin
@@ -111,9 +109,9 @@ module core_accesses #(
             // Let through in this cycle, and those of the cycles before; the way as a number, and the access.
             wire [WAY_CYCLES-1:0]           through;
             wire [WAY_CYCLES*(ENTRY+1)-1:0] what;
-            wire [2:0]                      chosen_said = said[3*chosen +: 3];
+            wire [1:0]                      chosen_said = said[2*chosen +: 2];
             assign through[0] = any;
-            assign what[0 +: ENTRY+1] = {chosen_said[2], HPU'(cluster * CORES) | HPU'(chosen), chosen_said[1:0]};
+            assign what[0 +: ENTRY+1] = {chosen_said[1], HPU'(cluster * CORES) | HPU'(chosen), chosen_said[0]};
             for (stage = 1; stage < WAY_CYCLES; stage = stage + 1) begin : by_stage
                 reg             valid;
                 reg [ENTRY:0]   entry;
@@ -179,9 +177,8 @@ module core_accesses #(
 
     // The port for writes, and atomics that wait behind it: the last write, and the one before.
     wire             takes_write = goes[WRITES_WAY];
-    wire             write_twice = next[WRITES_WAY*ENTRY];
-    wire             takes_atomic = takes_write && next[WRITES_WAY*ENTRY + 1];
-    wire [HPU-1:0]   writer = next[WRITES_WAY*ENTRY + 2 +: HPU];
+    wire             takes_atomic = takes_write && next[WRITES_WAY*ENTRY];
+    wire [HPU-1:0]   writer = next[WRITES_WAY*ENTRY + 1 +: HPU];
     reg  [PORT-1:0]   port_left;
     reg  [ATOMIC-1:0] atomic_left;
     reg  [KEEPS-1:0]  keeps_left;
@@ -203,7 +200,7 @@ module core_accesses #(
             {port_left, atomic_left, keeps_left} <= 0;
             {last_waits, before_waits} <= 0;
         end else begin
-            if (takes_write) port_left <= write_twice ? PORT'(2 * STORE_CYCLES - 1) : PORT'(STORE_CYCLES - 1);
+            if (takes_write) port_left <= PORT'(STORE_CYCLES - 1);
             else if (port_left != 0) port_left <= port_left - 1'b1;
             if (atomic_valid) atomic_left <= ATOMIC'(ATOMIC_CYCLES - 1);
             else if (atomic_left != 0) atomic_left <= atomic_left - 1'b1;
@@ -216,11 +213,10 @@ module core_accesses #(
 
     // Handler memory: a load goes, or an answer comes.
     wire                 takes_load = goes[LOADS_WAY];
-    wire                 to_packet = next[LOADS_WAY*ENTRY + 1];
-    wire [HPU:0]         load = {next[LOADS_WAY*ENTRY + 2 +: HPU], next[LOADS_WAY*ENTRY]};
-    reg                  pauses;
-    wire                 free = !pauses && !atomic_valid && keeps_left == 0;
-    wire                 any_waits, any_answer, goes_twice, answers_twice;
+    wire                 to_packet = next[LOADS_WAY*ENTRY];
+    wire [HPU-1:0]       load = next[LOADS_WAY*ENTRY + 1 +: HPU];
+    wire                 free = !atomic_valid && keeps_left == 0;
+    wire                 any_waits, any_answer;
     wire [UNDER_WAY-1:0] under_way;
     reg  [UNDER_WAY-1:0] ripe;
     reg  [ANSWER_CYCLES-1:0] went;
@@ -231,19 +227,18 @@ module core_accesses #(
     assign handler_valid = free && any_waits && under_way != UNDER_WAY'(HANDLER_LOADS);
     wire                 handler_goes = handler_valid && handler_ready;
     assign answer_valid = free && !handler_valid && any_answer && (ripe != 0 || went[ANSWER_CYCLES-1]);
-    queue_bypass #(.WIDTH(HPU + 1), .DEPTH(LOADS)) waiting (
+    queue_bypass #(.WIDTH(HPU), .DEPTH(LOADS)) waiting (
         .clock(clock), .reset(reset), .in_valid(takes_load && !to_packet), .in_ready(waiting_room), .in_data(load),
-        .out_valid(any_waits), .out_ready(handler_goes), .out_data({handler_core, goes_twice})
+        .out_valid(any_waits), .out_ready(handler_goes), .out_data(handler_core)
     );
-    queue #(.WIDTH(HPU + 1), .DEPTH(HANDLER_LOADS)) on_way (
+    queue #(.WIDTH(HPU), .DEPTH(HANDLER_LOADS)) on_way (
         .clock(clock), .reset(reset), .in_valid(handler_goes), .in_ready(under_way_room),
-        .in_data({handler_core, goes_twice}), .out_valid(any_answer), .out_ready(answer_valid),
-        .out_data({answer_core, answers_twice}), .count(under_way)
+        .in_data(handler_core), .out_valid(any_answer), .out_ready(answer_valid),
+        .out_data(answer_core), .count(under_way)
     );
     always @(posedge clock) begin
         went <= reset ? 0 : ANSWER_CYCLES'({went, handler_goes});
         answered <= reset ? 0 : RETURNS'({answered, answer_valid});
-        pauses <= !reset && ((handler_goes && goes_twice) || (answer_valid && answers_twice));
         ripe <= reset ? 0 : ripe + UNDER_WAY'(went[ANSWER_CYCLES-1]) - UNDER_WAY'(answer_valid);
     end
 
@@ -261,7 +256,7 @@ module core_accesses #(
     );
     always @(posedge clock) begin
         nears <= reset ? 0 : PACKET_CYCLES'({nears, takes_load && to_packet});
-        near_core <= (PACKET_CYCLES*HPU)'({near_core, load[HPU:1]});
+        near_core <= (PACKET_CYCLES*HPU)'({near_core, load});
         back <= reset ? 0 : (2*PACKET_RETURN_CYCLES)'({back, packet_reads});
     end
 

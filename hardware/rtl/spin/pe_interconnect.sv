@@ -95,7 +95,7 @@ module pe_interconnect #(
     core_accesses #(
         .CLUSTERS(CLUSTERS), .CORES(HPUS / CLUSTERS), .PACKET_CYCLES(PACKET_CYCLES - PORT_CYCLES)
     ) accesses (
-        .clock(clock), .reset(reset), .ask_valid(asks_l2), .ask_kind(kinds), .ask_twice({HPUS{1'b0}}),
+        .clock(clock), .reset(reset), .ask_valid(asks_l2), .ask_kind(kinds),
         .handler_valid(load_valid), .handler_ready(load_ready), .handler_core(loader),
         .answer_valid(comes_valid), .answer_core(comes_to), .packet_valid(packet_valid),
         .packet_ready(packet_ready), .packet_core(packet_loader), .packet_reads({1'b0, packet_reads[PORT_CYCLES-1]}),

@@ -42,6 +42,7 @@ pub const WINDOW_BITS: u32 = 32 - lines::WINDOW_SHIFT;
 pub const LATENCY_CYCLES: u64 = 11;
 pub const CORE_CYCLES: u64 = 1;
 pub const LOCAL_BEAT_CYCLES: u64 = 2;
+pub const SOURCE_SWITCH_CYCLES: u64 = 7;
 pub const ENGINE_READS: u64 = 2;
 pub const BURST_HALVES: u64 = 3;
 /// Places for transfers, beside one for each that cores may have under way.
@@ -57,6 +58,7 @@ pub fn needs(machine: &Machine) -> Result<Needs, String> {
         ("dma.latency_cycles", dma.latency_cycles, LATENCY_CYCLES),
         ("dma.core_latency_cycles", dma.core_latency_cycles, CORE_CYCLES),
         ("dma.local_beat_cycles", dma.local_beat_cycles, LOCAL_BEAT_CYCLES),
+        ("dma.source_switch_cycles", dma.source_switch_cycles, SOURCE_SWITCH_CYCLES),
         ("dma.engine_reads", dma.engine_reads.into(), ENGINE_READS),
         ("dma.burst_overhead_halves", dma.burst_overhead_halves, BURST_HALVES),
     ] {

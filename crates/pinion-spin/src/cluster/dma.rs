@@ -134,6 +134,7 @@ pub struct ClusterDma {
     core_latency_cycles: u64,
     local_beat_cycles: u64,
     handler_memory_cycles: u64,
+    source_switch_cycles: u64,
     /// When it issues the next transfer.
     pub issues: Wake,
 }
@@ -169,6 +170,7 @@ impl ClusterDma {
             core_latency_cycles: machine.dma.core_latency_cycles,
             local_beat_cycles: machine.dma.local_beat_cycles,
             handler_memory_cycles: machine.dma.handler_memory_cycles,
+            source_switch_cycles: machine.dma.source_switch_cycles,
             issues: Wake::default(),
         }
     }
@@ -227,8 +229,12 @@ impl ClusterDma {
                 (Some((burst, end, behind)), 2 * (now + 1))
             }
             None => {
-                // It goes through behind what is read of L2.
-                start = start.max(self.reads_end(ports));
+                // It goes through behind what is read of L2, and reads L1 when that has come back.
+                let switch = match transfer.route {
+                    Route::Local | Route::ToL2 => self.source_switch_cycles,
+                    _ => 0,
+                };
+                start = start.max(self.reads_end(ports).saturating_add(switch));
                 (None, 2 * start + self.service_halves(&transfer, beats))
             }
         };

@@ -78,7 +78,14 @@ impl Clusters {
                 self.look_at_accesses(shared);
             }
             // The access has come to the other cluster's L1, or to L2.
-            return match shared.memories.place(access.address, self.cores[id].cluster) {
+            let core = &mut self.cores[id];
+            return match shared.memories.place(access.address, core.cluster) {
+                Some(place @ (Place::L2Packet(_) | Place::L2Handler(_)))
+                    if access.split(4).is_some() && !std::mem::replace(&mut core.second, true) =>
+                {
+                    core.model.stalls.remote += 1;
+                    self.access_l2(shared, id, access, place, next)
+                }
                 Some(place) => self.answer_remote(shared, id, access, place, next),
                 None => fault(access),
             };
@@ -168,7 +175,8 @@ impl Clusters {
         Performed::Wait(Waiting::Nothing)
     }
 
-    /// Lets an access to L2 ask for its turn; the core goes on when that has come.
+    /// Lets an access to L2 ask for its turn; the core goes on when that has come. Of one that lies in two words, each
+    /// asks, the second when the first has been answered. (RTL: RI5CY's load-store unit.)
     fn access_l2(
         &mut self,
         shared: &mut Shared,
@@ -194,7 +202,6 @@ impl Clusters {
             true => (memory.amo_cycles, memory.amo_port_cycles, memory.amo_read_port_cycles),
             false => (cycles, 0, 0),
         };
-        let pieces = if access.split(4).is_some() { 2 } else { 1 };
         let core = &self.cores[id];
         let asked = Asked {
             at: now,
@@ -202,13 +209,13 @@ impl Clusters {
             index: core.index,
             generation: core.generation,
             way,
-            port_cycles: port_cycles * pieces,
-            cycles: cycles * pieces,
-            atomic_cycles: atomic_cycles * pieces,
+            port_cycles,
+            cycles,
+            atomic_cycles,
             keeps_loads,
         };
         if let Some(seat) = shared.hardware.accesses() {
-            seat.asks(now, Asks { core: id as u32, kind: kind_of(&asked), twice: pieces > 1 });
+            seat.asks(now, Asks { core: id as u32, kind: kind_of(&asked) });
         }
         self.l2.ask(core.cluster, asked);
         self.look_at_accesses(shared);
@@ -277,7 +284,9 @@ impl Clusters {
         place: Place,
         next: u64,
     ) -> Performed {
-        self.cores[id].model.loads(access);
+        let core = &mut self.cores[id];
+        core.second = false;
+        core.model.loads(access);
         match self.touch(shared, id, access, place) {
             Some(value) => Performed::Done { value, next },
             None => fault(access),

@@ -52,6 +52,8 @@ pub struct Core {
     pub since: u64,
     /// Cycle of the instruction after its access to another cluster's L1, while that is on its way.
     pub arrives: Option<u64>,
+    /// Whether its access to L2 lies in two words and the second is on its way.
+    pub second: bool,
     /// Cycle in which it hears of a line that it has asked for ahead.
     pub line_due: u64,
     /// Its turn at the port to L2 packet memory, while it waits for that.
@@ -84,6 +86,7 @@ impl Core {
             arrives: None,
             line_due: 0,
             turn: None,
+            second: false,
             permissions,
             reservation: Reservation::NONE,
         }

@@ -301,7 +301,7 @@ impl Clusters {
         }
         let core = &mut self.cores[id];
         self.each[core.cluster as usize].dma_turns.withdraw(core.index);
-        (core.pending, core.arrives, core.turn) = (None, None, None);
+        (core.pending, core.arrives, core.turn, core.second) = (None, None, None, false);
         core.model.loaded = NO_REGISTER;
         core.model.jumped = true;
         core.model.buffer.leave();
