@@ -7,6 +7,7 @@
 //! after the other, several for loads. (RTL: XBAR_PE and per2axi in the cluster, whose buffers hold an access of every
 //! core; axi_mux of pe_noc with a spill register behind it; axi_dw_converter. Rows st_l2, st_l2_2, handler_l2_st.)
 
+mod gate;
 mod handler;
 mod memory;
 mod turns;
@@ -16,6 +17,7 @@ use std::collections::VecDeque;
 use pinion_sim::calendar::PLACES;
 use pinion_spin_machine::{CorePorts, Machine};
 
+use gate::Gate;
 use handler::HandlerLoads;
 use memory::BehindPort;
 use turns::Turns;
@@ -121,6 +123,7 @@ pub struct CoreAccesses {
     asking: [(u32, u64); 3],
     loads: Turns,
     writes: Turns,
+    gate: Gate,
     handler: HandlerLoads,
     /// Loads on their way to packet memory's port, and when they come there.
     packet: VecDeque<(u64, Asked)>,
@@ -139,6 +142,7 @@ impl CoreAccesses {
             asking: [(0, NEVER); 3],
             loads: Turns::new(clusters, ports.queued, ports.loads),
             writes: Turns::new(clusters, ports.queued, 1),
+            gate: Gate::default(),
             handler: HandlerLoads::new(&ports),
             packet: VecDeque::with_capacity(ports.loads as usize),
             behind: BehindPort::new(ports.queued),
@@ -176,7 +180,9 @@ impl CoreAccesses {
         }
         while self.writes.next_change() <= last {
             let cycle = self.writes.next_change();
-            if let Some(asked) = self.writes.step(cycle) {
+            let offered = self.writes.offered();
+            if let Some(asked) = self.writes.step(cycle, true) {
+                self.gate.held(offered, cycle, self.loads.cycle());
                 let (start, free_at) = self.behind.take(cycle, &asked);
                 self.writes.release(free_at);
                 self.handler.keep_waiting(start, asked.keeps_loads);
@@ -210,7 +216,7 @@ impl CoreAccesses {
         let way = self.ports.way_cycles;
         loop {
             let at_packets = self.next_at_packets();
-            let (turn, at_handler) = (self.loads.next_change(), self.handler.next_change());
+            let (turn, at_handler) = (self.next_turn_of_loads(), self.handler.next_change());
             let cycle = at_packets.min(turn).min(at_handler);
             if cycle > last {
                 if self.loads.are_idle() {
@@ -223,7 +229,8 @@ impl CoreAccesses {
                 return Some((asked, cycle - way - self.ports.packet_cycles));
             }
             if turn == cycle {
-                match self.loads.step(cycle) {
+                let passes = self.gate.opens(cycle, self.writes.offered()) == cycle;
+                match self.loads.step(cycle, passes) {
                     Some(asked) if asked.way == Way::HandlerLoad => self.handler.take(cycle, asked),
                     Some(asked) => {
                         self.packet.push_back((cycle + self.ports.packet_cycles, asked));
@@ -236,6 +243,13 @@ impl CoreAccesses {
                 return Some((asked, served - way));
             }
         }
+    }
+
+    /// Gives the next cycle in which something may change for the loads that have not had their place, or [`NEVER`].
+    #[inline]
+    fn next_turn_of_loads(&self) -> u64 {
+        let offered = self.writes.offered();
+        self.loads.next_change_where(|cycle| self.gate.opens(cycle, offered))
     }
 
     /// Gives the cycle in which the first load is at packet memory's port, or [`NEVER`].
@@ -262,7 +276,7 @@ impl CoreAccesses {
             since.max(self.through).saturating_add(ports.way_cycles + cycles)
         };
         let asked = self.asking.iter().zip(to_served).map(served).fold(NEVER, u64::min);
-        let loads = self.loads.next_change().saturating_add(to_memory);
+        let loads = self.next_turn_of_loads().saturating_add(to_memory);
         let writes = self.writes.next_change();
         let memories = self.next_at_packets().min(self.handler.next_answer());
         let next = asked.min(loads).min(writes).min(memories);

@@ -9,7 +9,8 @@
 //          memory PACKET_CYCLES behind its turn.
 // How:     a cluster lets one access in a cycle through, that of the core whose number differs least from a counter's, high
 //          bits first; from there on its loads and its writes keep their order. On each of the two ways clusters take turns, and
-//          behind the turns is a queue of two. LOADS may be on their way, which one is until RETURN_CYCLES behind the cycle in which
+//          behind the turns is a queue of two. While a write waits that was first there in an earlier cycle, no load passes: one
+//          gate stands in front of both. LOADS may be on their way, which one is until RETURN_CYCLES behind the cycle in which
 //          handler memory read it, or PACKET_RETURN_CYCLES behind that in which packet memory did. A write keeps the port for
 //          STORE_CYCLES, and until the last but one has gone. Atomics begin ATOMIC_CYCLES apart and keep handler memory from loads
 //          for KEEPS_CYCLES. There, in a cycle, one load goes, if not HANDLER_LOADS are under way, or else one answer comes.
@@ -260,10 +261,14 @@ module core_accesses #(
         back <= reset ? 0 : (2*PACKET_RETURN_CYCLES)'({back, packet_reads});
     end
 
+    // A write that was offered and not taken: no load passes then.
+    reg              holds_write;
+    always @(posedge clock) holds_write <= !reset && has_next[WRITES_WAY] && !goes[WRITES_WAY];
+
     // Places of loads on their way.
     reg  [COUNT-1:0] places;
     wire [COUNT-1:0] free_places = places + COUNT'(answered[RETURNS-1]) + COUNT'(back[2*PACKET_RETURN_CYCLES-1 -: 2]);
-    assign has_place[LOADS_WAY] = free_places != 0;
+    assign has_place[LOADS_WAY] = free_places != 0 && !holds_write;
     assign state_places = places;
     always @(posedge clock) places <= reset ? COUNT'(LOADS) : free_places - COUNT'(takes_load);
 endmodule

@@ -129,8 +129,8 @@ fn atomics_alone_take_no_room() {
     }
 }
 
-/// Makes accesses of all cores, which ask once in `apart` cycles or so: loads and stores, some of two pieces, and
-/// atomics if there are to be.
+/// Makes accesses of all cores, which ask once in `apart` cycles or so: loads and stores, some of which take their
+/// port for twice as long, and atomics if there are to be.
 fn random_accesses(seed: u64, apart: u64, atomics: bool) -> Vec<Asked> {
     let mut stream = SplitMix64::new(seed);
     let mut at = 10;

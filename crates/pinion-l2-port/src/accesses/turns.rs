@@ -24,8 +24,12 @@ pub struct Turns {
     released: VecDeque<u64>,
     /// The next cycle.
     cycle: u64,
-    /// The next one in which something may change, or [`NEVER`].
-    change: u64,
+    /// The next one in which something may get a place, or [`NEVER`].
+    place: u64,
+    /// The next one in which something may have its turn, or [`NEVER`].
+    turn: u64,
+    /// Cycle from which the first of the queue is offered to who gives places.
+    offered: u64,
 }
 
 impl Turns {
@@ -41,7 +45,9 @@ impl Turns {
             free: places,
             released: VecDeque::with_capacity(places as usize),
             cycle: 0,
-            change: NEVER,
+            place: NEVER,
+            turn: NEVER,
+            offered: 0,
         }
     }
 
@@ -51,7 +57,7 @@ impl Turns {
         // Behind others of the cluster it comes later than they do.
         self.firsts[cluster] = self.firsts[cluster].min(at);
         self.first = self.first.min(at);
-        self.change = self.find_change();
+        (self.place, self.turn) = self.find_changes();
     }
 
     /// Frees a place from a cycle on.
@@ -62,37 +68,50 @@ impl Turns {
             let index = self.released.partition_point(|&at| at <= from);
             self.released.insert(index, from);
         }
-        self.change = self.find_change();
+        (self.place, self.turn) = self.find_changes();
     }
 
-    /// Goes through a cycle, before which nothing changes; gives what got a place in it.
-    pub fn step(&mut self, cycle: u64) -> Option<Asked> {
+    /// Goes through a cycle, before which nothing changes, in which places are given or not; gives what got a place.
+    pub fn step(&mut self, cycle: u64, gives_places: bool) -> Option<Asked> {
         self.cycle = cycle + 1;
         while self.released.front().is_some_and(|&at| at <= cycle) {
             self.released.pop_front();
             self.free += 1;
         }
-        let went = if self.queue.is_empty() && self.free > 0 && self.most_queued > 0 {
+        let went = if self.queue.is_empty() && self.free > 0 && self.most_queued > 0 && gives_places
+        {
             // Nobody waits and a place is free: whoever has its turn goes on at once.
             let went = if self.first <= cycle { self.take_turn(cycle) } else { None };
             self.free -= u32::from(went.is_some());
             went
         } else {
-            self.step_queue(cycle)
+            self.step_queue(cycle, gives_places)
         };
-        self.change = self.find_change();
+        (self.place, self.turn) = self.find_changes();
         went
     }
 
     /// Does what is to be done in a cycle where the queue counts; gives what got a place.
-    fn step_queue(&mut self, cycle: u64) -> Option<Asked> {
-        let went = self.take_place();
+    fn step_queue(&mut self, cycle: u64, gives_places: bool) -> Option<Asked> {
+        let went = if gives_places { self.take_place() } else { None };
+        if went.is_some() {
+            self.offered = cycle + 1;
+        }
         if self.first <= cycle && self.queue.len() < self.most_queued {
+            if self.queue.is_empty() {
+                self.offered = self.offered.max(cycle);
+            }
             let turn = self.take_turn(cycle);
             self.queue.extend(turn);
         }
         // What has its turn while a place is free has that at once.
-        went.or_else(|| self.take_place())
+        went.or_else(|| if gives_places { self.take_place() } else { None })
+    }
+
+    /// Gives the cycle from which the first of the queue has been offered to who gives places, if there is one.
+    #[inline]
+    pub fn offered(&self) -> Option<u64> {
+        (!self.queue.is_empty()).then_some(self.offered)
     }
 
     fn take_place(&mut self) -> Option<Asked> {
@@ -118,15 +137,30 @@ impl Turns {
         self.first == NEVER && self.queue.is_empty()
     }
 
+    /// Gives the next cycle to go through.
+    #[inline]
+    pub fn cycle(&self) -> u64 {
+        self.cycle
+    }
+
     /// Gives the next cycle in which something may change, or [`NEVER`]: not before something is asked or released.
     #[inline]
     pub fn next_change(&self) -> u64 {
-        self.change
+        self.place.min(self.turn)
     }
 
-    /// Finds that cycle.
+    /// Gives the same where places are given at some cycles only: the first of them from one on.
     #[inline]
-    fn find_change(&self) -> u64 {
+    pub fn next_change_where(&self, gives_places: impl Fn(u64) -> u64) -> u64 {
+        match self.place {
+            NEVER => self.turn,
+            place => gives_places(place).min(self.turn),
+        }
+    }
+
+    /// Finds the cycles in which the next gets a place, and has its turn.
+    #[inline]
+    fn find_changes(&self) -> (u64, u64) {
         let place = match (self.queue.is_empty(), self.free) {
             (true, _) => NEVER,
             (false, 0) => self.released.front().map_or(NEVER, |&from| from),
@@ -136,7 +170,7 @@ impl Turns {
             true => self.first,
             false => NEVER,
         };
-        place.min(turn).max(self.cycle)
+        (place.max(self.cycle), turn.max(self.cycle))
     }
 
     /// Checks what is kept against what is there.
@@ -145,6 +179,6 @@ impl Turns {
         let firsts = self.coming.iter().map(|list| list.front().map_or(NEVER, |&(from, _)| from));
         assert_eq!(self.firsts, firsts.collect::<Vec<_>>());
         assert_eq!(Some(self.first), self.firsts.iter().copied().min());
-        assert_eq!(self.change, self.find_change());
+        assert_eq!((self.place, self.turn), self.find_changes());
     }
 }

@@ -1,6 +1,7 @@
 //! When the block of a cluster's DMA engine can begin a beat: one a cycle, and where two that are under way would meet at
 //! a port, later. The model counts whole transfers, and has these waits only in part.
 
+use super::ports::SOURCE_SWITCH_CYCLES;
 use crate::lines::{HANDLER, PACKET, WINDOW_SHIFT};
 
 /// The window in which each cluster has its own L1 again.
@@ -92,6 +93,11 @@ impl Beats {
                 at = at.max(before + ENDED_CYCLES + 1);
             }
         }
+        if source == Side::L1
+            && let Some(last) = self.read.into_iter().flatten().max()
+        {
+            at = at.max(last + SOURCE_SWITCH_CYCLES + 1);
+        }
         while source == Side::L1 && self.into_l1.contains(&Some(at.wrapping_sub(MEETS_CYCLES))) {
             at += 1;
         }
@@ -135,8 +141,8 @@ mod tests {
         assert_eq!(begins(&mut beats, 2, (Side::Packet, Side::L1)), [16, 17]);
         beats.end_read(17);
         beats.end(2, true);
-        assert_eq!(begins(&mut beats, 1, (Side::L1, Side::Packet)), [20]);
+        assert_eq!(begins(&mut beats, 1, (Side::L1, Side::Packet)), [25]);
         beats.end(1, false);
-        assert_eq!(begins(&mut beats, 1, (Side::Handler, Side::L1)), [26]);
+        assert_eq!(begins(&mut beats, 1, (Side::Handler, Side::L1)), [27]);
     }
 }

@@ -25,8 +25,8 @@ impl Turns {
     }
 
     /// Lets one into the queue and, before or behind that, one out of it, which takes a place until it is released.
-    fn step(&mut self, cycle: u64, most_queued: usize) -> Option<Asked> {
-        let before = self.leave(cycle);
+    fn step(&mut self, cycle: u64, most_queued: usize, passes: bool) -> Option<Asked> {
+        let before = if passes { self.leave(cycle) } else { None };
         if self.queue.len() < most_queued {
             let there =
                 |list: &VecDeque<(u64, Asked)>| list.front().is_some_and(|it| it.0 <= cycle);
@@ -36,7 +36,7 @@ impl Turns {
             let asked = turn.and_then(|cluster| self.coming[cluster as usize].pop_front());
             self.queue.extend(asked.map(|(_, asked)| asked));
         }
-        before.or_else(|| self.leave(cycle))
+        before.or_else(|| if passes { self.leave(cycle) } else { None })
     }
 
     fn leave(&mut self, cycle: u64) -> Option<Asked> {
@@ -62,6 +62,7 @@ pub fn served(list: &[Asked], ports: &CorePorts) -> Vec<(u32, u64)> {
     let mut packet: VecDeque<(u64, Asked)> = VecDeque::new();
     let (mut waiting, mut on_way) = (VecDeque::new(), VecDeque::new());
     let (mut free_from, mut atomics): (u64, Vec<(u64, u64)>) = (0, Vec::new());
+    let mut is_held = false;
     let mut result = Vec::new();
     let mut to_come = list.iter().peekable();
     for cycle in 0.. {
@@ -78,7 +79,9 @@ pub fn served(list: &[Asked], ports: &CorePorts) -> Vec<(u32, u64)> {
             let turns = if asked.way == Way::Write { &mut writes } else { &mut loads };
             turns.coming[cluster].push_back((cycle + ports.way_cycles, asked));
         }
-        if let Some(asked) = writes.step(cycle, most_queued) {
+        let write = writes.step(cycle, most_queued, true);
+        let was_held = std::mem::replace(&mut is_held, write.is_none() && !writes.queue.is_empty());
+        if let Some(asked) = write {
             let (start, free_at) = behind.take(cycle, &asked);
             writes.release(free_at);
             atomics.push((start, start + asked.keeps_loads));
@@ -89,7 +92,7 @@ pub fn served(list: &[Asked], ports: &CorePorts) -> Vec<(u32, u64)> {
             loads.release(cycle + ports.packet_return_cycles);
             result.push((asked.core, cycle - ports.way_cycles - ports.packet_cycles));
         }
-        match loads.step(cycle, most_queued) {
+        match loads.step(cycle, most_queued, !was_held) {
             Some(asked) if asked.way == Way::HandlerLoad => waiting.push_back(asked),
             Some(asked) => packet.push_back((cycle + ports.packet_cycles, asked)),
             None => {}
