@@ -9,10 +9,10 @@
 
 mod hardware;
 mod her;
-mod packet_buffer;
 
 use std::collections::VecDeque;
 
+use pinion_l2_port::packet_buffer::PacketBuffer;
 use pinion_sim::turn_port::{BurstId, Side, TurnPort};
 
 use crate::crossing::Crossing;
@@ -28,7 +28,6 @@ use crate::{Classification, ContextId, Frame, Machine, Offer, PacketRecord, Traf
 pub use her::HerPath;
 
 use hardware::classify_beside;
-use packet_buffer::PacketBuffer;
 
 /// Holds the inbound engine.
 #[derive(Clone, Debug)]

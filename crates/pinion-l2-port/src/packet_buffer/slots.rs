@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use crate::machine::Allocator;
+use pinion_spin_machine::Allocator;
 
 /// Allocates packets in slots of two sizes.
 #[derive(Clone, Debug)]

@@ -6,8 +6,7 @@
 mod ring;
 mod slots;
 
-use crate::Machine;
-use crate::machine::AllocatorKind;
+use pinion_spin_machine::{AllocatorKind, Machine};
 
 use ring::Ring;
 use slots::Slots;
