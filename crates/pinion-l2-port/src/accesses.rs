@@ -4,11 +4,13 @@
 //! A cluster lets one in a cycle through, of those that ask at once the one that the arbitration tree's counter leads
 //! to, and keeps their order; then loads go one way and writes another. On each, clusters take turns, and behind the
 //! turns are a short queue and a place for each that may be on its way: one for writes, which the port to L2 takes one
-//! after the other, several for loads. (RTL: XBAR_PE and per2axi in the cluster, whose buffers hold an access of every
-//! core; axi_mux of pe_noc with a spill register behind it; axi_dw_converter. Rows st_l2, st_l2_2, handler_l2_st.)
+//! after the other, several for loads. Between queue and places one gate stands in front of both ways: while a write waits
+//! there that was there in an earlier cycle, no load passes. (RTL: XBAR_PE and per2axi in the cluster, whose buffers hold
+//! an access of every core; axi_mux of pe_noc with a spill register behind it; axi_id_remap, state HoldAW;
+//! axi_dw_converter. Rows st_l2, st_l2_2, handler_l2_st, ldst_l2, kvcache.)
 
-mod gate;
 mod handler;
+mod holds;
 mod memory;
 mod turns;
 
@@ -17,8 +19,8 @@ use std::collections::VecDeque;
 use pinion_sim::calendar::PLACES;
 use pinion_spin_machine::{CorePorts, Machine};
 
-use gate::Gate;
 use handler::HandlerLoads;
+use holds::Holds;
 use memory::BehindPort;
 use turns::Turns;
 
@@ -123,7 +125,8 @@ pub struct CoreAccesses {
     asking: [(u32, u64); 3],
     loads: Turns,
     writes: Turns,
-    gate: Gate,
+    /// When a write that nobody took kept loads from passing the gate in front of the places.
+    held: Holds,
     handler: HandlerLoads,
     /// Loads on their way to packet memory's port, and when they come there.
     packet: VecDeque<(u64, Asked)>,
@@ -142,7 +145,7 @@ impl CoreAccesses {
             asking: [(0, NEVER); 3],
             loads: Turns::new(clusters, ports.queued, ports.loads),
             writes: Turns::new(clusters, ports.queued, 1),
-            gate: Gate::default(),
+            held: Holds::default(),
             handler: HandlerLoads::new(&ports),
             packet: VecDeque::with_capacity(ports.loads as usize),
             behind: BehindPort::new(ports.queued),
@@ -182,7 +185,9 @@ impl CoreAccesses {
             let cycle = self.writes.next_change();
             let offered = self.writes.offered();
             if let Some(asked) = self.writes.step(cycle, true) {
-                self.gate.held(offered, cycle, self.loads.cycle());
+                if let Some(offered) = offered {
+                    self.held.note(offered + 1, cycle + 1);
+                }
                 let (start, free_at) = self.behind.take(cycle, &asked);
                 self.writes.release(free_at);
                 self.handler.keep_waiting(start, asked.keeps_loads);
@@ -220,6 +225,7 @@ impl CoreAccesses {
             let cycle = at_packets.min(turn).min(at_handler);
             if cycle > last {
                 if self.loads.are_idle() {
+                    self.held.forget(last);
                     self.handler.forget_atomics(last);
                 }
                 return None;
@@ -229,7 +235,8 @@ impl CoreAccesses {
                 return Some((asked, cycle - way - self.ports.packet_cycles));
             }
             if turn == cycle {
-                let passes = self.gate.opens(cycle, self.writes.offered()) == cycle;
+                self.held.forget(cycle);
+                let passes = self.passes_from(cycle) == cycle;
                 match self.loads.step(cycle, passes) {
                     Some(asked) if asked.way == Way::HandlerLoad => self.handler.take(cycle, asked),
                     Some(asked) => {
@@ -248,8 +255,18 @@ impl CoreAccesses {
     /// Gives the next cycle in which something may change for the loads that have not had their place, or [`NEVER`].
     #[inline]
     fn next_turn_of_loads(&self) -> u64 {
-        let offered = self.writes.offered();
-        self.loads.next_change_where(|cycle| self.gate.opens(cycle, offered))
+        self.loads.next_change_where(|cycle| self.passes_from(cycle))
+    }
+
+    /// Gives the first cycle from one on in which a load may pass the gate, or [`NEVER`]: not before a write is taken
+    /// that waits there.
+    #[inline]
+    fn passes_from(&self, cycle: u64) -> u64 {
+        let cycle = self.held.opens(cycle);
+        match self.writes.offered() {
+            Some(offered) if offered < cycle => NEVER,
+            _ => cycle,
+        }
     }
 
     /// Gives the cycle in which the first load is at packet memory's port, or [`NEVER`].

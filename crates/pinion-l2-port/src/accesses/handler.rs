@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 
 use pinion_spin_machine::CorePorts;
 
+use super::holds::Holds;
 use super::{Asked, NEVER};
 
 /// Holds the loads from handler memory.
@@ -18,8 +19,8 @@ pub struct HandlerLoads {
     answer_cycles: u64,
     /// First cycle in which something may happen.
     free_from: u64,
-    /// Atomics to come, and for how long each keeps loads waiting.
-    atomics: VecDeque<(u64, u64)>,
+    /// When atomics to come keep loads waiting.
+    atomics: Holds,
 }
 
 impl HandlerLoads {
@@ -31,7 +32,7 @@ impl HandlerLoads {
             most_on_way: ports.handler_loads as usize,
             answer_cycles: ports.handler_answer_cycles,
             free_from: 0,
-            atomics: VecDeque::new(),
+            atomics: Holds::default(),
         }
     }
 
@@ -44,15 +45,13 @@ impl HandlerLoads {
 
     /// Keeps loads waiting for so many cycles from one on, not before those noted earlier.
     pub fn keep_waiting(&mut self, from: u64, cycles: u64) {
-        if cycles > 0 {
-            self.atomics.push_back((from, cycles));
-        }
+        self.atomics.note(from, from + cycles);
     }
 
     /// Goes through a cycle, before which nothing changes; gives the load whose answer comes in it.
     #[inline]
     pub fn step(&mut self, cycle: u64) -> Option<Asked> {
-        self.drop_atomics(cycle);
+        self.atomics.forget(cycle);
         if self.on_way.len() < self.most_on_way
             && let Some(asked) = self.waiting.pop_front()
         {
@@ -70,14 +69,7 @@ impl HandlerLoads {
     #[inline]
     pub fn forget_atomics(&mut self, cycle: u64) {
         if self.waiting.is_empty() && self.on_way.is_empty() {
-            self.drop_atomics(cycle);
-        }
-    }
-
-    #[inline]
-    fn drop_atomics(&mut self, cycle: u64) {
-        while self.atomics.front().is_some_and(|&(from, cycles)| from + cycles <= cycle) {
-            self.atomics.pop_front();
+            self.atomics.forget(cycle);
         }
     }
 
@@ -90,7 +82,7 @@ impl HandlerLoads {
     #[inline]
     pub fn next_change(&self) -> u64 {
         match self.one_may_go() {
-            true => self.free(self.free_from),
+            true => self.atomics.opens(self.free_from),
             false => self.next_on_way(),
         }
     }
@@ -103,27 +95,15 @@ impl HandlerLoads {
         }
         // Whoever waits goes first.
         let goes = self.waiting.front().filter(|_| self.one_may_go());
-        let behind = goes.map_or(0, |asked| self.free(self.free_from) + gone_cycles(asked));
+        let behind =
+            goes.map_or(0, |asked| self.atomics.opens(self.free_from) + gone_cycles(asked));
         self.next_on_way().max(behind)
     }
 
     /// Gives the cycle in which the first answer may come, or [`NEVER`].
     #[inline]
     fn next_on_way(&self) -> u64 {
-        self.on_way.front().map_or(NEVER, |&(at, _)| self.free(at.max(self.free_from)))
-    }
-
-    /// Gives the first cycle from one on in which no atomic keeps loads waiting.
-    #[inline]
-    fn free(&self, cycle: u64) -> u64 {
-        if self.atomics.is_empty() {
-            return cycle;
-        }
-        let keep = |cycle: u64, &(from, cycles): &(u64, u64)| match from <= cycle {
-            true => cycle.max(from + cycles),
-            false => cycle,
-        };
-        self.atomics.iter().fold(cycle, keep)
+        self.on_way.front().map_or(NEVER, |&(at, _)| self.atomics.opens(at.max(self.free_from)))
     }
 
     /// Counts the atomics that are remembered.

@@ -129,6 +129,18 @@ fn atomics_alone_take_no_room() {
     }
 }
 
+/// Stretches in which stores waited are forgotten likewise.
+#[test]
+fn stores_alone_take_no_room() {
+    let mut ports = CoreAccesses::new(&machine());
+    for at in (0..10_000).step_by(40) {
+        (0..4).for_each(|cluster| ports.ask(cluster, asked(at, 8 * cluster, Way::Write)));
+        let served = std::iter::from_fn(|| ports.next(at + 39)).map(|(_, served)| served - at);
+        assert_eq!(served.collect::<Vec<_>>(), [0, 3, 6, 9]);
+        assert_eq!(ports.held.len(), 0);
+    }
+}
+
 /// Makes accesses of all cores, which ask once in `apart` cycles or so: loads and stores, some of which take their
 /// port for twice as long, and atomics if there are to be.
 fn random_accesses(seed: u64, apart: u64, atomics: bool) -> Vec<Asked> {

@@ -78,22 +78,23 @@ impl Turns {
             self.released.pop_front();
             self.free += 1;
         }
-        let went = if self.queue.is_empty() && self.free > 0 && self.most_queued > 0 && gives_places
-        {
+        let withheld = if gives_places { 0 } else { std::mem::take(&mut self.free) };
+        let went = if self.queue.is_empty() && self.free > 0 && self.most_queued > 0 {
             // Nobody waits and a place is free: whoever has its turn goes on at once.
             let went = if self.first <= cycle { self.take_turn(cycle) } else { None };
             self.free -= u32::from(went.is_some());
             went
         } else {
-            self.step_queue(cycle, gives_places)
+            self.step_queue(cycle)
         };
+        self.free += withheld;
         (self.place, self.turn) = self.find_changes();
         went
     }
 
     /// Does what is to be done in a cycle where the queue counts; gives what got a place.
-    fn step_queue(&mut self, cycle: u64, gives_places: bool) -> Option<Asked> {
-        let went = if gives_places { self.take_place() } else { None };
+    fn step_queue(&mut self, cycle: u64) -> Option<Asked> {
+        let went = self.take_place();
         if went.is_some() {
             self.offered = cycle + 1;
         }
@@ -105,7 +106,7 @@ impl Turns {
             self.queue.extend(turn);
         }
         // What has its turn while a place is free has that at once.
-        went.or_else(|| if gives_places { self.take_place() } else { None })
+        went.or_else(|| self.take_place())
     }
 
     /// Gives the cycle from which the first of the queue has been offered to who gives places, if there is one.
@@ -135,12 +136,6 @@ impl Turns {
     #[inline]
     pub fn are_idle(&self) -> bool {
         self.first == NEVER && self.queue.is_empty()
-    }
-
-    /// Gives the next cycle to go through.
-    #[inline]
-    pub fn cycle(&self) -> u64 {
-        self.cycle
     }
 
     /// Gives the next cycle in which something may change, or [`NEVER`]: not before something is asked or released.
