@@ -249,10 +249,7 @@ fn the_command_tells_of_a_request_in_text_json_and_a_picture() {
     };
     let (slowest, document) = asked("1", &["--slowest"]);
     assert_eq!(asked("3", &["--slowest"]), (slowest.clone(), document));
-    // How many were answered in the time of the run hangs on the machine.
-    let counted = slowest.split("; 0 of ").nth(1).and_then(|text| text.split(' ').next());
-    let counted = counted.and_then(|text| text.parse::<u32>().ok());
-    assert!(counted.is_some_and(|requests| (300..400).contains(&requests)), "{slowest}");
+    assert!(slowest.contains("0 of 352 requests took longer"), "{slowest}");
     // The filter answers most by itself, and hands what it does not know to the server.
     let (_, document) = (0..100)
         .map(|number| asked("2", &["--message", &number.to_string(), "--svg", "why.svg"]))

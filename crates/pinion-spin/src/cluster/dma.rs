@@ -234,7 +234,7 @@ impl ClusterDma {
                     Route::Local | Route::ToL2 => self.source_switch_cycles,
                     _ => 0,
                 };
-                start = start.max(self.reads_end(ports).saturating_add(switch));
+                start = start.max(self.reads_end(ports) + switch);
                 (None, 2 * start + self.service_halves(&transfer, beats))
             }
         };

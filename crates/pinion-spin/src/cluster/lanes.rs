@@ -427,10 +427,11 @@ impl Turn<'_> {
         }
         core.model.stalls.l1 += lane.settle(index, now);
         let micro = code.micro();
-        core.permits(micro.get((access.1 & !HELD) as usize), access.0);
+        let one = micro.get((access.1 & !HELD) as usize);
+        core.look_up_region(one, access.0);
         if !TRACED
             && !XPULP
-            && let Some(one) = micro.get((access.1 & !HELD) as usize)
+            && let Some(one) = one
             && let Some(placed) = block_of(code.translated_blocks(), one.block)
             && placed.is_reached(&core.model, &port, code.base())
             && let Some((word, grant, waited)) = l1.grant(core, (one, placed), now, access)

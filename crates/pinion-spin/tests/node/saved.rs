@@ -129,7 +129,8 @@ struct Seen {
 fn a_saved_nic_goes_on_from_any_cycle() {
     let mut random = Random::seeded("a_saved_nic_goes_on_from_any_cycle");
     let (mut departed, mut dropped) = (0, 0);
-    for overrides in MACHINES {
+    // Each machine twice: once leaves too few frames behind the cuts of some seeds.
+    for overrides in [MACHINES, MACHINES].concat() {
         for program in PROGRAMS {
             let frames = traffic(&mut random);
             let end = frames.last().expect("there are some").0 + 600_000;
@@ -170,8 +171,7 @@ fn a_saved_nic_goes_on_from_any_cycle() {
             dropped += after.log.iter().filter(|line| line.starts_with("Dropped")).count();
         }
     }
-    // Seeds differ: from 13 to 138 of them.
-    assert!(departed > 5, "{departed} frames left after the cut");
+    assert!(departed > 20, "{departed} frames left after the cut");
     println!("{departed} frames left and {dropped} were dropped after being restored");
 }
 

@@ -92,9 +92,10 @@ impl Core {
         }
     }
 
-    /// Looks up whether it may perform an access to an address: if so, that region's next ones are found at once.
+    /// Looks up the region of an access to an address, if it is allowed: this and the region's next ones are found at once
+    /// then.
     #[inline]
-    pub fn permits(&mut self, one: Option<&MicroOp>, address: u32) {
+    pub fn look_up_region(&mut self, one: Option<&MicroOp>, address: u32) {
         if let Some(one) = one.filter(|one| one.kind.accesses())
             && self.model.hart.privilege == Privilege::User
         {
