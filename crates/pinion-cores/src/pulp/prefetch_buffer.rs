@@ -258,6 +258,9 @@ impl PrefetchBuffer {
         cache: &mut impl InstructionPort,
     ) -> Result<u64, u64> {
         let now = arrival.time;
+        if self.goes_on(arrival, program, cache) {
+            return Ok(now);
+        }
         let held = self.held.take();
         let arrival = &held.map_or(*arrival, |held| held.arrival);
         if let Some(later) = self.later {
@@ -301,6 +304,25 @@ impl PrefetchBuffer {
         }
         self.open_window(&Arrival { time, ..*arrival }, length, program, cache);
         Ok(time)
+    }
+
+    /// Goes on with an instruction in the line that is here: the next one, for which it need not wait, is on its way.
+    fn goes_on(
+        &mut self,
+        arrival: &Arrival,
+        program: &DecodedProgram<u32>,
+        cache: &mut impl InstructionPort,
+    ) -> bool {
+        let (pc, line, shift) = (arrival.pc, self.line(), cache.line_shift());
+        let length = program.get(pc).map_or(2, |instruction| u32::from(instruction.length));
+        let is_here = pc >> shift == line && (pc + length - 1) >> shift == line;
+        let comes = self.expects_line() && self.ahead == line.wrapping_add(1);
+        if arrival.jumped || !is_here || !comes {
+            return false;
+        }
+        (self.line, self.entered, self.run) = (line, false, NO_RUN);
+        self.open_window(arrival, length, program, cache);
+        true
     }
 
     /// Says whether [`Self::look_ahead`] may ask the cache for something.
