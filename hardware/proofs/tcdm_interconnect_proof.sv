@@ -1,5 +1,5 @@
 // What the L1's interconnect promises, of an arbitrary bank and requester: a bank serves at most one in a
-// cycle, only who asks, and somebody if anybody asks and neither beat nor atomic holds it; what it gets is
+// cycle, only who asks, and somebody if anybody asks and neither beat nor atomic holds it, which a beat puts off; what it gets is
 // what that one asked; the answer comes from it in the cycle behind; whoever keeps asking sees it serve all
 // others together at most as often as there are others.
 module tcdm_interconnect_proof #(
@@ -23,7 +23,7 @@ module tcdm_interconnect_proof #(
     wire [REQUESTERS*8-1:0] response_data;
     wire [BANKS-1:0]        bank_valid, bank_row, bank_write, bank_strobes;
     wire [BANKS*8-1:0]      bank_data;
-    wire [BANKS*2-1:0]      turns;
+    wire [BANKS*2-1:0]      pointers;
 
     tcdm_interconnect #(
         .REQUESTERS(REQUESTERS), .BANKS(BANKS), .BEAT_BANKS(2), .ROW_BITS(1), .WORD_BYTES(1)
@@ -35,7 +35,7 @@ module tcdm_interconnect_proof #(
         .response_data(response_data), .beat_valid(beat_valid), .beat_superbank(beat_superbank),
         .bank_valid(bank_valid), .bank_row(bank_row), .bank_write(bank_write),
         .bank_data(bank_data), .bank_strobes(bank_strobes), .bank_read(bank_read),
-        .state_turn(turns)
+        .state_pointer(pointers)
     );
 
     (* anyconst *) wire [1:0] bank;
@@ -52,8 +52,7 @@ module tcdm_interconnect_proof #(
 
     reg begun = 0, held = 0, waits = 0, was_served = 0;
     reg [2:0] others = 0;
-    wire [1:0] turn = turns[bank*2 +: 2];
-    wire [1:0] until_first = one - turn;
+    wire [1:0] until_first = one - pointers[bank*2 +: 2];
 
     always @(posedge clock) begin
         begun <= 1;
@@ -63,7 +62,7 @@ module tcdm_interconnect_proof #(
             if (waits) assume (asks[one]);
             waits <= asks[one] && !served[one];
             others <= asks[one] && !served[one] ? others + (served != 0) : 0;
-            held <= |(served & request_atomic);
+            held <= |(served & request_atomic) || (held && beat);
             was_served <= served[one];
 
             one_a_cycle: assert ((served & (served - 1'b1)) == 0);

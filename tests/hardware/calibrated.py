@@ -21,7 +21,10 @@ from nic import HANDLER_FAILED, QUEUES  # noqa: E402
 import rows  # noqa: E402
 from tools import need  # noqa: E402
 
-UNITS = "mpq_engine,dispatcher,cluster_scheduler,command_unit,hpu_driver,outbound,core_accesses,cluster_dma"
+UNITS = (
+    "mpq_engine,dispatcher,cluster_scheduler,command_unit,hpu_driver,outbound,core_accesses,"
+    "cluster_dma,tcdm_interconnect"
+)
 CLUSTERS = 4
 # The published hardware, whose programs these are: its protection, and nothing that the model adds.
 SETTINGS = (

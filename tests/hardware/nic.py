@@ -75,10 +75,10 @@ APPS = {
     "strided_ddt": ("traffic.pcap", 8),
     "empty": ("traffic.pcap", 1),
     "filter": ("traffic.pcap", 1),
-    "histogram": ("traffic.pcap", 2),
+    "histogram": ("traffic.pcap", 6),
     "kvstore": ("traffic.pcap", 11),
     "aggregate": ("traffic.pcap", 46),
-    "reduce": ("traffic.pcap", 10),
+    "reduce": ("traffic.pcap", 8),
 }
 
 

@@ -51,6 +51,7 @@ rtl! {
     "spin/outbound.sv" as "outbound.sv",
     "spin/packet_allocator.sv" as "packet_allocator.sv",
     "spin/packet_ring.sv" as "packet_ring.sv",
+    "spin/tcdm_interconnect.sv" as "tcdm_interconnect.sv",
 }
 
 /// Names a unit that hardware can stand for.
@@ -135,6 +136,9 @@ const fn what(unit: Unit) -> &'static str {
         }
         Unit::Spin(SpinUnit::ClusterDma) => {
             "packets' copies to L1, cores' transfers; one in each cluster, beside the model only"
+        }
+        Unit::Spin(SpinUnit::TcdmInterconnect) => {
+            "who gets a bank of L1 in which cycle; one in each cluster, beside the model only"
         }
         Unit::NanoPu(NanoPuUnit::Jbsq) => "nanoPU: the hart of each message, JBSQ(n)",
         Unit::NanoPu(NanoPuUnit::ThreadScheduler) => {

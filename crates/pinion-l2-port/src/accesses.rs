@@ -16,7 +16,7 @@ mod turns;
 
 use std::collections::VecDeque;
 
-use pinion_sim::calendar::PLACES;
+use pinion_sim::calendar::CORES;
 use pinion_spin_machine::{CorePorts, Machine};
 
 use handler::HandlerLoads;
@@ -57,6 +57,9 @@ pub struct Asked {
     /// Cycles for which it keeps loads from handler memory waiting.
     pub keeps_loads: u64,
 }
+
+/// Most cores of a cluster, and the first of their numbers that the arbitration tree's counter does not tell apart.
+const PLACES: u64 = CORES as u64;
 
 /// A cycle that does not come.
 const NEVER: u64 = u64::MAX;

@@ -128,9 +128,14 @@ fn descend(mut word: u64, pointer: u32) -> u32 {
 }
 
 impl RoundRobin {
+    /// Gives the pointer.
+    pub const fn pointer(&self) -> u32 {
+        self.pointer
+    }
+
     /// Serves the only requester: the pointer, in search of the next one, goes round and comes back to it.
-    #[inline]
-    fn serve_alone(&mut self, requester: u32) {
+    #[inline(always)]
+    pub fn serve_alone(&mut self, requester: u32) {
         self.pointer = requester;
     }
 

@@ -1,9 +1,9 @@
 //! A calendar of a few cores: which of them does something in which cycle.
 //!
-//! In: a core, its cycle, its place among equals (in a bank's round robin). Out: the cores of the next cycle in
-//! which there are any, in the order of their places, then of their numbers. A cycle's cores are words
-//! of bits, sorted by place as they are: the host can begin with one of them while it still works on the
-//! one before, which it could not if it had to look for the least of all cycles each time.
+//! In: a core and its cycle. Out: the cores of the next cycle in which there are any, the lowest number first. A
+//! cycle's cores are bits of one word: the host can begin with one of them while it still works on the one before,
+//! which it could not if it had to look for the least of all cycles each time, and those who wait for the same thing
+//! go from one cycle to another together.
 
 /// Most cores in a calendar.
 pub const CORES: usize = 16;
@@ -11,111 +11,93 @@ pub const CORES: usize = 16;
 /// Stands for no cycle: no core waits for its turn.
 pub const NEVER: u64 = u64::MAX >> 8;
 
-/// Cycles that have words of bits, one after the other; what is later waits aside.
+/// Cycles that have a word of bits, one after the other; what is later waits aside.
 const SLOTS: u64 = 64;
-
-/// Places among equals.
-pub const PLACES: u64 = 16;
-
-/// Most words of a cycle: a bit for each core at each place.
-const WORDS: usize = CORES * PLACES as usize / 64;
 
 /// Holds the cycles in which cores are due.
 #[derive(Clone, Debug)]
 pub struct Calendar {
-    /// By cycle, modulo their number: the bit [`Self::at`] which each core is that is due. The fewer cores
-    /// there are, the fewer words have to be looked at.
-    due: [[u64; WORDS]; SLOTS as usize],
+    /// By cycle, modulo their number: a bit for each core that is due.
+    due: [u16; SLOTS as usize],
     /// Bit per cycle from `base` on: somebody is due.
     occupied: u64,
-    /// The binary logarithm of a place's bits: as many as there are cores, or some more.
-    shift: u32,
-    /// The bits of a core's number.
-    cores: u32,
-    /// The last word of a cycle.
-    last_word: u32,
     /// No core is due before this cycle; slots are for it and those that follow.
     base: u64,
     /// Bit per core: it is due beyond the slots.
     later: u16,
     /// Cycle from which the first of those has a slot; it may be too early.
     bring_in_at: u64,
-    /// By core that is due beyond the slots: its cycle and its place.
-    aside: [(u64, u64); CORES],
+    /// By core that is due beyond the slots: its cycle.
+    aside: [u64; CORES],
 }
 
-/// Holds those who are yet to be served in a cycle, beside what its slot still has.
+impl Default for Calendar {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Holds those who are yet to be served in a cycle.
 #[derive(Clone, Copy, Debug)]
 pub struct Turns {
     slot: u64,
-    /// The word under way, and who is left of it.
-    word: u32,
-    due: u64,
+    /// Bit per core.
+    pub due: u16,
 }
 
 impl Calendar {
-    /// Makes an empty calendar of so many cores.
-    pub const fn new(cores: usize) -> Self {
-        assert!(cores <= CORES);
-        let each = cores.next_power_of_two();
+    /// Makes an empty calendar.
+    pub const fn new() -> Self {
         Self {
-            due: [[0; WORDS]; SLOTS as usize],
+            due: [0; SLOTS as usize],
             occupied: 0,
-            shift: each.trailing_zeros(),
-            cores: each as u32 - 1,
-            last_word: ((PLACES as usize * each - 1) / 64) as u32,
             base: 0,
             later: 0,
             bring_in_at: NEVER,
-            aside: [(NEVER, 0); CORES],
+            aside: [NEVER; CORES],
         }
     }
 
-    /// Puts a core in, which is not there, to be served at `time`; `place` decides among equals.
+    /// Puts a core in, which is not there, to be served at `time`.
     #[inline(always)]
-    pub fn enter(&mut self, core: usize, time: u64, place: u64) {
+    pub fn enter(&mut self, core: usize, time: u64) {
+        self.enter_all(bit(core), time);
+    }
+
+    /// Puts those cores in whose bits are set, none of which is there, to be served at `time`.
+    #[inline(always)]
+    pub fn enter_all(&mut self, cores: u16, time: u64) {
         let ahead = time.wrapping_sub(self.base);
         if ahead < SLOTS {
-            self.set((time % SLOTS) as usize, core, place);
+            self.due[(time % SLOTS) as usize] |= cores;
             self.occupied |= 1 << ahead;
         } else {
-            self.enter_elsewhere(core, time, place);
+            self.enter_elsewhere(cores, time);
         }
-    }
-
-    #[inline(always)]
-    fn set(&mut self, slot: usize, core: usize, place: u64) {
-        let (word, bit) = self.at(core, place);
-        self.due[slot][word] |= 1 << bit;
     }
 
     #[cold]
     #[inline(never)]
-    fn enter_elsewhere(&mut self, core: usize, time: u64, place: u64) {
-        self.put_aside(core, time, place);
+    fn enter_elsewhere(&mut self, cores: u16, time: u64) {
+        self.put_aside(cores, time);
         if time < self.base {
             // Those in the slots may be beyond them now.
             for slot in 0..SLOTS {
                 let time = self.base + slot.wrapping_sub(self.base) % SLOTS;
                 let due = std::mem::take(&mut self.due[slot as usize]);
-                for (word, mut due) in due.into_iter().enumerate() {
-                    while due != 0 {
-                        let bit = (word as u32) << 6 | due.trailing_zeros();
-                        due &= due - 1;
-                        let core = (bit & self.cores) as usize;
-                        self.put_aside(core, time, u64::from(bit >> self.shift));
-                    }
-                }
+                self.put_aside(due, time);
             }
             (self.base, self.occupied) = (time, 0);
             self.bring_in();
         }
     }
 
-    fn put_aside(&mut self, core: usize, time: u64, place: u64) {
-        self.later |= 1 << core;
-        self.aside[core % CORES] = (time, place);
-        self.bring_in_at = self.bring_in_at.min(time.saturating_sub(SLOTS - 1));
+    fn put_aside(&mut self, cores: u16, time: u64) {
+        self.later |= cores;
+        each(cores).for_each(|core| self.aside[core] = time);
+        if cores != 0 {
+            self.bring_in_at = self.bring_in_at.min(time.saturating_sub(SLOTS - 1));
+        }
     }
 
     /// Brings those into the slots that are not beyond them any more.
@@ -123,28 +105,31 @@ impl Calendar {
     fn bring_in(&mut self) {
         let later = std::mem::take(&mut self.later);
         self.bring_in_at = NEVER;
-        for core in (0..CORES).filter(|core| later >> core & 1 == 1) {
-            let (time, place) = self.aside[core];
+        for core in each(later) {
+            let time = self.aside[core];
             if time - self.base < SLOTS {
-                self.enter(core, time, place);
+                self.enter(core, time);
             } else {
-                self.put_aside(core, time, place);
+                self.put_aside(bit(core), time);
             }
         }
     }
 
-    /// Takes a core out.
-    pub fn leave(&mut self, core: usize) {
-        self.later &= !(1 << core);
-        for ahead in 0..SLOTS {
-            let slot = ((self.base + ahead) % SLOTS) as usize;
-            for place in 0..PLACES {
-                let (word, bit) = self.at(core, place);
-                self.due[slot][word] &= !(1 << bit);
-            }
-            let is_empty = self.due[slot] == [0; WORDS];
-            self.occupied = self.occupied & !(1 << ahead) | u64::from(!is_empty) << ahead;
+    /// Takes a core out; gives the cycle in which it was due, if it was there.
+    pub fn leave(&mut self, core: usize) -> Option<u64> {
+        let bit = bit(core);
+        if self.later & bit != 0 {
+            self.later &= !bit;
+            return Some(self.aside[core % CORES]);
         }
+        let is_due = |ahead: &u64| self.due[((self.base + ahead) % SLOTS) as usize] & bit != 0;
+        let ahead = (0..SLOTS).find(is_due)?;
+        let due = &mut self.due[((self.base + ahead) % SLOTS) as usize];
+        *due &= !bit;
+        if *due == 0 {
+            self.occupied &= !(1 << ahead);
+        }
+        Some(self.base + ahead)
     }
 
     /// Gives the next cycle in which somebody is due, [`NEVER`] if nobody is.
@@ -153,8 +138,7 @@ impl Calendar {
         if self.occupied != 0 {
             return self.base + u64::from(self.occupied.trailing_zeros());
         }
-        let later = (0..CORES).filter(|core| self.later >> core & 1 == 1);
-        later.map(|core| self.aside[core].0).min().unwrap_or(NEVER)
+        each(self.later).map(|core| self.aside[core]).min().unwrap_or(NEVER)
     }
 
     /// Begins a cycle, which is the next one: those who are due take turns.
@@ -167,61 +151,40 @@ impl Calendar {
             self.bring_in();
         }
         self.occupied &= !1;
-        self.turns(time % SLOTS)
-    }
-
-    /// Gives the turns of those who are due in a slot.
-    #[inline(always)]
-    fn turns(&mut self, slot: u64) -> Turns {
-        Turns { slot, word: 0, due: self.take(slot, 0) }
-    }
-
-    /// Takes the core out whose turn it is.
-    #[inline(always)]
-    pub fn turn(&mut self, turns: &mut Turns) -> Option<usize> {
-        loop {
-            if turns.due != 0 {
-                let bit = turns.due.trailing_zeros();
-                turns.due &= turns.due - 1;
-                return Some((bit & self.cores) as usize);
-            }
-            if turns.word == self.last_word {
-                return None;
-            }
-            turns.word += 1;
-            turns.due = self.take(turns.slot, turns.word);
-        }
-    }
-
-    /// Gives the word of a core at a place, and its bit there.
-    #[inline(always)]
-    const fn at(&self, core: usize, place: u64) -> (usize, u32) {
-        let bit = (place as usize) << self.shift | core;
-        (bit >> 6 & (WORDS - 1), bit as u32 & 63)
-    }
-
-    /// Takes a word of a slot out.
-    #[inline(always)]
-    fn take(&mut self, slot: u64, word: u32) -> u64 {
-        std::mem::take(&mut self.due[(slot % SLOTS) as usize][word as usize % WORDS])
-    }
-
-    /// Puts a core back into the cycle under way, in another place.
-    #[cold]
-    #[inline(never)]
-    pub fn turn_at(&mut self, turns: Turns, core: usize, place: u64) -> Turns {
-        let slot = turns.slot % SLOTS;
-        self.due[slot as usize][turns.word as usize % WORDS] |= turns.due;
-        self.set(slot as usize, core, place);
-        self.turns(slot)
+        let slot = time % SLOTS;
+        Turns { slot, due: std::mem::take(&mut self.due[slot as usize]) }
     }
 
     /// Ends a cycle: those who were not served are due in it still.
     pub fn put_back(&mut self, turns: Turns) {
-        let due = &mut self.due[(turns.slot % SLOTS) as usize];
-        due[turns.word as usize % WORDS] |= turns.due;
-        self.occupied |= u64::from(*due != [0; WORDS]);
+        self.due[(turns.slot % SLOTS) as usize] |= turns.due;
+        self.occupied |= u64::from(turns.due != 0);
     }
+}
+
+impl Turns {
+    /// Takes the core out whose turn it is.
+    #[inline(always)]
+    pub fn next_core(&mut self) -> Option<usize> {
+        let core = self.due.trailing_zeros() as usize;
+        self.due &= self.due.wrapping_sub(1);
+        (core < CORES).then_some(core)
+    }
+}
+
+/// Gives a core's bit.
+#[inline(always)]
+pub const fn bit(core: usize) -> u16 {
+    1 << (core % CORES)
+}
+
+/// Gives the cores whose bits are set, the lowest first.
+pub fn each(mut bits: u16) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let core = bits.trailing_zeros() as usize;
+        bits &= bits.wrapping_sub(1);
+        (core < CORES).then_some(core)
+    })
 }
 
 #[cfg(test)]
@@ -237,7 +200,7 @@ mod tests {
                 return served;
             }
             let mut turns = calendar.begin(time);
-            while let Some(core) = calendar.turn(&mut turns) {
+            while let Some(core) = turns.next_core() {
                 served.push((core, time));
             }
         }
@@ -245,48 +208,37 @@ mod tests {
 
     #[test]
     fn serves_the_first_of_those_who_are_due() {
-        let mut calendar = Calendar::new(CORES);
+        let mut calendar = Calendar::new();
         assert_eq!(calendar.next_time(), NEVER);
-        for (core, time, order) in [(3, 7, 0), (2, 5, 1), (15, 5, 0), (1, 5, 2), (0, 9, 15)] {
-            calendar.enter(core, time, order);
+        for (core, time) in [(3, 7), (2, 5), (15, 5), (1, 5), (0, 9)] {
+            calendar.enter(core, time);
         }
-        assert_eq!(drain(&mut calendar), [(15, 5), (2, 5), (1, 5), (3, 7), (0, 9)]);
+        assert_eq!(drain(&mut calendar), [(1, 5), (2, 5), (15, 5), (3, 7), (0, 9)]);
     }
 
     #[test]
-    fn orders_sixteen_cores_by_place_then_number() {
-        let place = |core: usize| (core * 7 % 16 / 2) as u64;
-        let mut calendar = Calendar::new(CORES);
-        (0..16).for_each(|core| calendar.enter(core, 3, place(core)));
-        let mut expected: Vec<usize> = (0..16).collect();
-        expected.sort_by_key(|&core| (place(core), core));
-        let served: Vec<usize> = drain(&mut calendar).into_iter().map(|(core, _)| core).collect();
-        assert_eq!(served, expected);
-    }
-
-    #[test]
-    fn places_may_change_while_their_cycle_lasts() {
-        let mut calendar = Calendar::new(CORES);
-        (0..4).for_each(|core| calendar.enter(core, 8, core as u64));
+    fn those_who_are_left_are_due_still() {
+        let mut calendar = Calendar::new();
+        calendar.enter_all(0b1111, 8);
         let mut turns = calendar.begin(8);
-        assert_eq!(calendar.turn(&mut turns), Some(0));
-        turns = calendar.turn_at(turns, 0, 2); // before core 2, which has the same place
-        assert_eq!(calendar.turn(&mut turns), Some(1));
-        assert_eq!(calendar.turn(&mut turns), Some(0));
+        assert_eq!(turns.next_core(), Some(0));
+        calendar.enter(0, 9);
         calendar.put_back(turns);
-        assert_eq!(drain(&mut calendar), [(2, 8), (3, 8)]);
+        calendar.enter(4, 8);
+        assert_eq!(drain(&mut calendar), [(1, 8), (2, 8), (3, 8), (4, 8), (0, 9)]);
     }
 
     #[test]
     fn keeps_what_lies_far_ahead_or_before() {
-        let mut calendar = Calendar::new(CORES);
+        let mut calendar = Calendar::new();
         for (core, time) in [(0, 1_000_000), (1, 63), (2, 64), (3, 65), (4, 1_000_000), (5, 127)] {
-            calendar.enter(core, time, 0);
+            calendar.enter(core, time);
         }
-        calendar.leave(4);
+        assert_eq!(calendar.leave(4), Some(1_000_000));
+        assert_eq!(calendar.leave(4), None);
         let turns = calendar.begin(60);
         calendar.put_back(turns);
-        calendar.enter(6, 2, 0); // an earlier cycle, after it began later
+        calendar.enter(6, 2); // an earlier cycle, after it began later
         let served = drain(&mut calendar);
         assert_eq!(served, [(6, 2), (1, 63), (2, 64), (3, 65), (5, 127), (0, 1_000_000)]);
     }
@@ -303,34 +255,36 @@ mod tests {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             (seed >> 33) % below
         };
-        let mut calendar = Calendar::new(cores);
-        let mut list: Vec<(u64, u64, usize)> = Vec::new();
+        let mut calendar = Calendar::new();
+        let mut list: Vec<(u64, usize)> = Vec::new();
         for core in 0..cores {
-            let (time, place) = (random(9), random(PLACES));
-            calendar.enter(core, time, place);
-            list.push((time, place, core));
+            let time = random(9);
+            calendar.enter(core, time);
+            list.push((time, core));
         }
         for _ in 0..20_000 {
             let now = calendar.next_time();
             assert_eq!(Some(now), list.iter().map(|one| one.0).min());
             let mut turns = calendar.begin(now);
-            while let Some(core) = calendar.turn(&mut turns) {
-                let first = list.iter().min().copied();
-                assert_eq!(first.map(|one| (one.0, one.2)), Some((now, core)));
-                list.retain(|one| one.2 != core);
-                let place = random(PLACES);
-                if random(8) == 0 {
-                    turns = calendar.turn_at(turns, core, place);
-                    list.push((now, place, core));
-                } else {
-                    let time = now + 1 + if random(50) == 0 { random(200) } else { random(4) };
-                    calendar.enter(core, time, place);
-                    list.push((time, place, core));
-                }
+            while let Some(core) = turns.next_core() {
+                assert_eq!(list.iter().min().copied(), Some((now, core)));
+                list.retain(|one| one.1 != core);
+                let time = now + 1 + if random(50) == 0 { random(200) } else { random(4) };
+                calendar.enter(core, time);
+                list.push((time, core));
                 if random(20) == 0 {
                     calendar.put_back(turns);
                     turns = calendar.begin(now);
                 }
+            }
+            if random(20) == 0 {
+                let core = random(cores as u64) as usize;
+                let due = calendar.leave(core);
+                assert_eq!(due, list.iter().find(|one| one.1 == core).map(|one| one.0));
+                let time = now + 1 + random(100);
+                list.retain(|one| one.1 != core);
+                calendar.enter(core, time);
+                list.push((time, core));
             }
         }
     }

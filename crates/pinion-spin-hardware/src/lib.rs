@@ -18,6 +18,7 @@ pub mod off_cluster_dma;
 pub mod outbound;
 pub mod packet_allocator;
 mod reader;
+pub mod tcdm_interconnect;
 mod timeline;
 pub mod words;
 
@@ -39,6 +40,7 @@ pub use off_cluster_dma::OffClusterSeat;
 pub use outbound::OutboundSeat;
 pub use packet_allocator::AllocatorSeat;
 pub use pinion_sim::block::PATIENCE_CYCLES;
+pub use tcdm_interconnect::InterconnectSeat;
 
 /// Names a unit that hardware can stand for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,11 +67,13 @@ pub enum Unit {
     CoreAccesses,
     /// Each cluster's DMA engine.
     ClusterDma,
+    /// Who gets a bank of each cluster's L1.
+    TcdmInterconnect,
 }
 
 impl Unit {
     /// All units that hardware can stand for.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::MatchingEngine,
         Self::PacketAllocator,
         Self::MpqEngine,
@@ -81,6 +85,7 @@ impl Unit {
         Self::OffClusterDma,
         Self::CoreAccesses,
         Self::ClusterDma,
+        Self::TcdmInterconnect,
     ];
 
     /// Gives its name, which is its module's, too.
@@ -97,13 +102,16 @@ impl Unit {
             Self::OffClusterDma => "off_cluster_dma",
             Self::CoreAccesses => "core_accesses",
             Self::ClusterDma => "cluster_dma",
+            Self::TcdmInterconnect => "tcdm_interconnect",
         }
     }
 
     /// Gives how many of it a machine has.
     pub const fn count(self, machine: &Machine) -> u32 {
         match self {
-            Self::ClusterScheduler | Self::ClusterDma => machine.cluster.count,
+            Self::ClusterScheduler | Self::ClusterDma | Self::TcdmInterconnect => {
+                machine.cluster.count
+            }
             Self::HpuDriver => machine.hpus(),
             _ => 1,
         }
@@ -119,6 +127,7 @@ impl Unit {
                 | Self::OffClusterDma
                 | Self::CoreAccesses
                 | Self::ClusterDma
+                | Self::TcdmInterconnect
         )
     }
 
@@ -139,6 +148,7 @@ impl Unit {
             Self::OffClusterDma => off_cluster_dma::needs(machine),
             Self::CoreAccesses => core_accesses::needs(machine),
             Self::ClusterDma => cluster_dma::needs(machine),
+            Self::TcdmInterconnect => tcdm_interconnect::needs(machine),
         }
     }
 }
@@ -209,6 +219,8 @@ pub struct Blocks {
     pub accesses: Option<AccessesSeat>,
     /// The clusters' DMA engines', by cluster.
     pub cluster_dmas: Vec<ClusterDmaSeat>,
+    /// The clusters' L1 interconnects', by cluster.
+    pub interconnects: Vec<InterconnectSeat>,
     /// What has ended the run.
     pub failure: Option<String>,
 }
@@ -267,6 +279,10 @@ impl Blocks {
                     .map(|(cluster, block)| ClusterDmaSeat::new(block, compares, machine, cluster))
                     .collect();
             }
+            Unit::TcdmInterconnect => {
+                self.interconnects =
+                    blocks.map(|block| InterconnectSeat::new(block, compares, machine)).collect();
+            }
         }
     }
 
@@ -276,6 +292,7 @@ impl Blocks {
             || self.off_cluster.as_ref().is_some_and(OffClusterSeat::is_behind)
             || self.accesses.as_ref().is_some_and(AccessesSeat::is_behind)
             || self.cluster_dmas.iter().any(ClusterDmaSeat::is_behind)
+            || self.interconnects.iter().any(InterconnectSeat::is_behind)
     }
 
     /// Describes the blocks and what they have not answered.
@@ -292,6 +309,7 @@ impl Blocks {
         lines.extend(self.off_cluster.iter().map(|seat| seat.block.describe()));
         lines.extend(self.accesses.iter().map(|seat| seat.block.describe()));
         lines.extend(self.cluster_dmas.iter().map(|seat| seat.block.describe()));
+        lines.extend(self.interconnects.iter().map(|seat| seat.block.describe()));
         lines
     }
 }
@@ -395,6 +413,18 @@ impl InLoop {
     #[inline]
     pub fn cluster_dma(&mut self, cluster: u32) -> Option<&mut ClusterDmaSeat> {
         self.0.as_deref_mut()?.cluster_dmas.get_mut(cluster as usize)
+    }
+
+    /// Gives that of a cluster's L1 interconnect.
+    #[inline]
+    pub fn interconnect(&mut self, cluster: u32) -> Option<&mut InterconnectSeat> {
+        self.0.as_deref_mut()?.interconnects.get_mut(cluster as usize)
+    }
+
+    /// Says whether there are blocks of L1 interconnects.
+    #[inline]
+    pub fn has_interconnects(&self) -> bool {
+        self.0.as_deref().is_some_and(|blocks| !blocks.interconnects.is_empty())
     }
 
     /// Says whether there are blocks of HPUs' drivers, which see each access to a register in its cycle.

@@ -14,7 +14,7 @@
 //! | dispatcher | `dispatcher.rs` | §III-B1 | `scheduler` |
 //! | cluster scheduler (CSCHED) | `cluster/scheduler.rs`, `cluster/packet_ring.rs` | §III-B2 | cluster scheduler |
 //! | cluster DMA | `cluster/dma.rs` | §III-B2 | cluster DMA, `dma_noc` |
-//! | L1 TCDM interconnect | `cluster/tcdm_interconnect.rs`, `cluster/lanes.rs` | §III-B2 | logarithmic interconnect |
+//! | L1 TCDM interconnect | `cluster/tcdm_interconnect.rs`, `cluster/lane.rs` | §III-B2 | `tcdm_interconnect`, `amo_shim` |
 //! | instruction cache | `pinion-instruction-cache`, `prefetch_buffer.rs` of `pinion-cores` | §III-B2 | `icache_top_mp_128_PF`, `riscv_prefetch_L0_buffer` |
 //! | HPU driver | `cluster/hpu/driver/` | §III-B2, §III-B3 | `hpu_driver` |
 //! | protection | `cluster/hpu/permissions.rs` | §III-B3 | the cores' PMP, set by `hpu_driver` |

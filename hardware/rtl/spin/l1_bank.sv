@@ -1,9 +1,9 @@
 // l1_bank: a bank of a cluster's L1, with its atomics.
 //
 // In:      an access to a word, or a beat's, not both; of an atomic that stores (`changes`) the operation, its funct5.
-//          In the cycle behind one comes neither an access nor a beat.
+//          Behind one comes no access until its word is written.
 // Out:     `read`: what the access or the beat has read, in the cycle behind; it stays until the next.
-// Latency: a cycle. An atomic's word is written in the cycle behind.
+// Latency: a cycle. An atomic's word is written in the cycle behind, or in the first in which no beat comes.
 // Memory:  2^ROW_BITS words, one port, read with a register.
 // Source:  RTL, the AMO shim; the model's `L1Banks`.
 `default_nettype none
@@ -30,19 +30,21 @@ module l1_bank #(
     /* verilator no_inline_module */
     reg  [31:0]         memory [0:(1<<ROW_BITS)-1];
     reg  [31:0]         word;
-    // The atomic that read in the cycle before.
-    reg                 changing;
+    // The atomic that has read; where a beat has come since, what it writes.
+    reg                 changing, put_off;
+    reg  [31:0]         kept;
     reg  [4:0]          held_operation;
     reg  [31:0]         operand;
     reg  [ROW_BITS-1:0] held_row;
     wire [31:0]         changed;
     atomic_unit unit (.operation(held_operation), .found(word), .operand(operand), .result(changed));
 
-    wire                writes = changing || (beat_valid ? beat_write : valid && write);
+    wire [31:0]         result = put_off ? kept : changed;
+    wire                writes = beat_valid ? beat_write : changing || (valid && write);
     wire                reads = !writes && (beat_valid || valid);
-    wire [ROW_BITS-1:0] at = changing ? held_row : beat_valid ? beat_row : row;
-    wire [31:0]         written = changing ? changed : beat_valid ? beat_data : data;
-    wire [3:0]          lanes = changing ? 4'hf : beat_valid ? beat_strobes : strobes;
+    wire [ROW_BITS-1:0] at = beat_valid ? beat_row : changing ? held_row : row;
+    wire [31:0]         written = beat_valid ? beat_data : changing ? result : data;
+    wire [3:0]          lanes = beat_valid ? beat_strobes : changing ? 4'hf : strobes;
     integer             lane;
     assign read = word;
     always @(posedge clock) begin
@@ -51,7 +53,9 @@ module l1_bank #(
                 if (lanes[lane]) memory[at][8*lane +: 8] <= written[8*lane +: 8];
         end
         if (reads) word <= memory[at];
-        changing <= !reset && valid && changes;
+        changing <= !reset && ((valid && changes) || (changing && beat_valid));
+        put_off <= changing && beat_valid;
+        kept <= result;
         if (valid && changes) begin
             held_operation <= operation;
             operand <= data;

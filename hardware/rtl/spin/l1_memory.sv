@@ -8,8 +8,8 @@
 // Latency: none to a bank that is free, its data a cycle later. A beat taken in cycle t is in the banks in
 //          t + 1, and what it read is here in t + 2. The engine's is always taken, the NIC's side's where it is
 //          not in the same banks.
-// How:     see tcdm_interconnect. An atomic reads, and writes in the cycle behind; it waits where a beat
-//          comes in that one. A reservation ends with a store to its word, but for a beat's.
+// How:     see tcdm_interconnect. An atomic reads, and writes in the cycle behind, or when no beat comes. A
+//          reservation ends with a store to its word, but for a beat's.
 // Memory:  BANKS banks of words, one port each, read with a register.
 // Source:  PsPIN paper, section III-B2; the model's `L1Banks`.
 `default_nettype none
@@ -84,7 +84,7 @@ module l1_memory #(
     wire [BANKS*4-1:0]          bank_strobes;
     /* verilator lint_off UNUSEDSIGNAL */
     wire [REQUESTERS-1:0]               response_valid;
-    wire [BANKS*$clog2(REQUESTERS)-1:0] turns;
+    wire [BANKS*$clog2(REQUESTERS)-1:0] pointers;
     /* verilator lint_on UNUSEDSIGNAL */
     tcdm_interconnect #(
         .REQUESTERS(REQUESTERS), .BANKS(BANKS), .BEAT_BANKS(BEAT_BANKS), .ROW_BITS(PLACE)
@@ -95,7 +95,7 @@ module l1_memory #(
         .response_valid(response_valid), .response_data(read), .beat_valid({side_valid, beat_valid}),
         .beat_superbank({side_line[SUPERBANK-1:0], beat_line[SUPERBANK-1:0]}), .bank_valid(bank_valid), .bank_row(bank_row),
         .bank_write(bank_write), .bank_data(bank_data), .bank_strobes(bank_strobes),
-        .bank_read(bank_read), .state_turn(turns)
+        .bank_read(bank_read), .state_pointer(pointers)
     );
 
     genvar requester;
@@ -106,8 +106,6 @@ module l1_memory #(
             wire            is_atomic = request_atomic[requester];
             wire            is_reserve = is_atomic && operation == RESERVE;
             wire            is_conditional = is_atomic && operation == CONDITIONAL;
-            wire            collides = (engine_valid && engine_banks == word[BANK-1:BEAT])
-                || (outside_valid && outside_banks == word[BANK-1:BEAT]);
             reg             reserved, answers, answer;
             reg [WORD-1:0]  reservation;
             wire            is_reserved = reserved && reservation == word;
@@ -118,7 +116,7 @@ module l1_memory #(
                 && (bank_write[own_bank] || bank_row[own_bank*PLACE + ROW_BITS + 5])
                 && bank_row[own_bank*PLACE +: ROW_BITS] == reservation[WORD-1:BANK];
             assign holds[requester] = is_atomic && !is_reserve && !is_conditional;
-            assign asks[requester] = request_valid[requester] && !(holds[requester] && collides);
+            assign asks[requester] = request_valid[requester];
             assign stores[requester] = is_conditional ? is_reserved : request_write[requester];
             assign in_bank[requester*BANK +: BANK] = word[BANK-1:0];
             assign in_row[requester*PLACE +: PLACE] = {holds[requester], operation, word[WORD-1:BANK]};

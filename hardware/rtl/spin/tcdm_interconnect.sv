@@ -4,13 +4,12 @@
 //          with data and strobes, whether it is atomic. `beat`: the DMA engine (0), or the NIC's side (1),
 //          moves a beat over the banks of `beat_superbank` in this cycle. `bank_read`: what each bank read in the cycle before.
 // Out:     `request_grant`: who is served in this cycle; `response`: in the cycle behind, what was read.
-//          `bank_…`: each bank's access. `state_turn`: the number of what each bank has served.
+//          `bank_…`: each bank's access. `state_pointer`: whose turn it is at each bank.
 // Latency: none to the bank; a read's data a cycle later. One word a bank and cycle; an atomic holds its
-//          bank for a cycle more, a beat its banks for its cycle.
-// How:     a tree at every bank; the bits of the number of what it has served name the side that goes
-//          first at each level, so that everyone has the first turn once in REQUESTERS accesses.
+//          bank for a cycle more, a beat its banks for its cycle, before an atomic that holds it.
+// How:     a `round_robin` at every bank, whose pointer moves with each access that is served.
 // Memory:  none: the banks are outside.
-// Source:  PsPIN paper, section III-B2; the model's `L1Banks`.
+// Source:  PsPIN paper, section III-B2; RTL, the banks' rr_arb_tree and the AMO shim; the model's `Lane` and `L1Banks`.
 `default_nettype none
 
 module tcdm_interconnect #(
@@ -44,7 +43,7 @@ module tcdm_interconnect #(
     output wire [BANKS*8*WORD_BYTES-1:0]        bank_data,
     output wire [BANKS*WORD_BYTES-1:0]          bank_strobes,
     input  wire [BANKS*8*WORD_BYTES-1:0]        bank_read,
-    output wire [BANKS*$clog2(REQUESTERS)-1:0]  state_turn
+    output wire [BANKS*$clog2(REQUESTERS)-1:0]  state_pointer
 );
     localparam integer INDEX = $clog2(REQUESTERS);
     localparam integer BANK = $clog2(BANKS);
@@ -58,12 +57,10 @@ module tcdm_interconnect #(
         for (bank = 0; bank < BANKS; bank = bank + 1) begin : by_bank
             localparam [BANK-1:0]      OWN = BANK'(bank);
             localparam [SUPERBANK-1:0] OWN_SUPERBANK = SUPERBANK'(bank / BEAT_BANKS);
-            reg  [INDEX-1:0]      turn;
             reg                   held;
-            wire [REQUESTERS-1:0] asks, nearest;
+            wire [REQUESTERS-1:0] asks;
             wire                  any;
-            wire [INDEX-1:0]      difference;
-            wire [INDEX-1:0]      winner = difference ^ turn;
+            wire [INDEX-1:0]      winner;
             wire                  taken = (beat_valid[0] && beat_superbank[0 +: SUPERBANK] == OWN_SUPERBANK)
                 || (beat_valid[1] && beat_superbank[SUPERBANK +: SUPERBANK] == OWN_SUPERBANK);
             wire                  serves = any && !held && !taken;
@@ -71,11 +68,11 @@ module tcdm_interconnect #(
                 localparam [INDEX-1:0] PLACE = INDEX'(place);
                 assign asks[place] = request_valid[place]
                     && request_bank[place*BANK +: BANK] == OWN;
-                assign nearest[place] = asks[PLACE ^ turn];
                 assign grants[bank*REQUESTERS + place] = serves && winner == PLACE;
             end
-            first_one #(.COUNT(REQUESTERS)) find (
-                .bits(nearest), .any(any), .index(difference)
+            round_robin #(.COUNT(REQUESTERS)) order (
+                .clock(clock), .reset(reset), .requests(asks), .advance(serves), .any(any),
+                .grant(winner), .state_pointer(state_pointer[bank*INDEX +: INDEX])
             );
             assign bank_valid[bank] = serves;
             assign bank_row[bank*ROW_BITS +: ROW_BITS] = request_row[winner*ROW_BITS +: ROW_BITS];
@@ -83,13 +80,8 @@ module tcdm_interconnect #(
             assign bank_data[bank*BITS +: BITS] = request_data[winner*BITS +: BITS];
             assign bank_strobes[bank*WORD_BYTES +: WORD_BYTES] =
                 request_strobes[winner*WORD_BYTES +: WORD_BYTES];
-            assign state_turn[bank*INDEX +: INDEX] = turn;
             always @(posedge clock)
-                if (reset) {turn, held} <= 0;
-                else begin
-                    if (serves) turn <= turn + 1'b1;
-                    held <= serves && request_atomic[winner];
-                end
+                held <= !reset && ((serves && request_atomic[winner]) || (held && taken));
         end
     endgenerate
 

@@ -1,5 +1,5 @@
 //! Blocks beside the model that run some cycles behind it: the outbound engine, the off-cluster DMA, the cores' accesses
-//! to L2, the clusters' DMA engines.
+//! to L2, the clusters' DMA engines and L1 interconnects.
 
 use std::path::Path;
 
@@ -209,6 +209,54 @@ fn cluster_dmas_that_differ_are_found() {
     }
 }
 
+/// Applications whose handlers load, store and use atomics at L1, also in two words, all HPUs at once, while packets come.
+fn l1_accesses(count: u32) -> Vec<(&'static str, String)> {
+    let udp = |shape: &str, rate: &str| format!("udp,{shape},rate={rate},messages={count}");
+    let slmp = format!("slmp,size=564,bytes={},syn=none", 64 * count);
+    vec![
+        ("examples/histogram", format!("{slmp},payload=integers,below=1025")),
+        ("examples/kvstore", udp("dport=9300,size=64:1/200:1,packets=1", "400g")),
+        ("examples/aggregate", slmp),
+        (WORDS, udp("size=64:4/200:3/600:2,packets=1", "40g")),
+    ]
+}
+
+const WORDS: &str = "tests/hardware/words";
+
+#[test]
+fn interconnects_of_hardware_serve_as_the_models() {
+    if !is_left_out() {
+        for (app, traffic) in l1_accesses(400) {
+            beside(app, &SMALL, &traffic, &["tcdm_interconnect"]);
+        }
+    }
+}
+
+/// One whose turns do not move, which forgets who holds a bank, or serves beside a beat is found.
+#[test]
+fn interconnects_that_differ_are_found() {
+    if is_left_out() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let Some(app) = load(WORDS, &SMALL) else { return };
+    let (_, traffic) = l1_accesses(400).pop().expect("applications");
+    for (change, to) in [
+        (".advance(serves)", ".advance(1'b0)"),
+        ("(serves && request_atomic[winner]) ||", ""),
+        (" || (held && taken));", ");"),
+        ("any && !held && !taken;", "any && !held;"),
+    ] {
+        let file = own(folder.path(), "tcdm_interconnect", change, to);
+        let named = format!("tcdm_interconnect={}", file.display());
+        let beside = Choice::read(&[named], true, folder.path().to_owned()).expect("a unit");
+        let (_, _, nic) = run(&app, &traffic, Some(&beside));
+        let said = nic.hardware_failure().unwrap_or(change);
+        let expected = said.contains("request_grant is 0x") && said.contains("cycles behind");
+        assert!(expected, "{change}: {said}");
+    }
+}
+
 #[test]
 #[ignore = "long: a hundred thousand packets"]
 fn random_traffic_behind() {
@@ -224,5 +272,8 @@ fn random_traffic_behind() {
     }
     for (app, traffic, _) in moves(many()) {
         beside(app, &["mpq.count=16"], &traffic, &["cluster_dma"]);
+    }
+    for (app, traffic) in l1_accesses(many()) {
+        beside(app, &["mpq.count=16"], &traffic, &["tcdm_interconnect"]);
     }
 }

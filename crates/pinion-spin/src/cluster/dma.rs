@@ -382,7 +382,8 @@ impl Clusters {
             for address in [issued.part.transfer.to, issued.part.transfer.from] {
                 let offset = address.wrapping_sub(base);
                 if offset < shared.machine.l1.bytes {
-                    units.banks.dma(issued.first_beat, issued.beats, offset);
+                    units.banks.dma(now, issued.first_beat, issued.beats, offset);
+                    beside::show_beats(shared, cluster, &issued, offset);
                 }
             }
             shared.wheel.push(issued.done, Due::DmaDone(cluster));

@@ -1,7 +1,7 @@
-//! Blocks of hardware beside the clusters' DMA engines. In: transfers, when an engine gets them and when they are made, as
-//! the model has it. Out: the same, to the block whose they are.
+//! Blocks of hardware beside the clusters' DMA engines, and their beats beside the banks of L1. In: transfers, when an engine
+//! gets them and when they are made, as the model has it. Out: the same, to the block whose they are.
 
-use super::dma::{Requester, Transfer, reaches};
+use super::dma::{Issued, Requester, Transfer, reaches};
 use crate::hardware::cluster_dma as block;
 use crate::machine::DmaReach;
 use crate::shared::Shared;
@@ -24,6 +24,15 @@ pub(super) fn show(shared: &mut Shared, now: u64, cluster: u32, transfer: &Trans
     let shown = transfer_of(shared, transfer);
     if let Some(seat) = shared.hardware.cluster_dma(cluster) {
         seat.requests(now, shown);
+    }
+}
+
+/// Shows a block beside a cluster's banks the beats of a transfer to or from an offset in its L1.
+#[inline]
+pub(super) fn show_beats(shared: &mut Shared, cluster: u32, issued: &Issued, offset: u32) {
+    if let Some(seat) = shared.hardware.interconnect(cluster) {
+        let first = offset / shared.machine.dma.port_bytes;
+        seat.beats(issued.first_beat, issued.beats, first);
     }
 }
 

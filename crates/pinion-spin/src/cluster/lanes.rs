@@ -15,12 +15,13 @@ use pinion_cores::pulp::run_ahead::{RUN_AHEAD_CYCLES, Stop, Unwatched, run_ahead
 use pinion_sim::calendar::{CORES, NEVER, Turns};
 
 use super::Clusters;
-use super::lane::{Due, HELD, Lane};
+use super::lane::{Lane, SECOND};
 use super::own_l1::{OwnL1, perform, word_of};
-use super::tcdm_interconnect::{L1Banks, MOST_BANKS};
+use super::tcdm_interconnect::MOST_BANKS;
 use crate::cluster::hpu::port::Port;
 use crate::cluster::hpu::trace::{Before, Executed, Traced};
 use crate::cluster::hpu::{Core, Waiting};
+use crate::hardware::InterconnectSeat;
 use crate::listener::Listener;
 use crate::shared::Shared;
 
@@ -43,15 +44,20 @@ impl Clusters {
         let core = &self.cores[id];
         let access = (address, self.program.place(core.model.hart.pc));
         let (cluster, index) = (core.cluster as usize, core.index as usize);
-        self.lanes[cluster].enter(index, time, access, &self.each[cluster].banks);
+        self.lanes[cluster].enter(index, time, access, &mut self.each[cluster].banks);
         self.lane_next[cluster] = self.lane_next[cluster].min(time);
     }
 
     /// Takes a core out of its lane.
     pub fn leave_lane(&mut self, id: usize) {
         let core = &mut self.cores[id];
-        let waited = self.lanes[core.cluster as usize].leave(core.index as usize);
-        core.model.stalls.l1 += waited;
+        let (cluster, index) = (core.cluster as usize, core.index as usize);
+        core.model.stalls.l1 += self.lanes[cluster].leave(index, &mut self.each[cluster].banks);
+    }
+
+    /// Describes who waits for which bank of a cluster.
+    pub fn describe_lane(&self, cluster: usize) -> String {
+        self.lanes[cluster].describe(&self.each[cluster].banks)
     }
 
     /// Gives the cluster whose lane is due first and the cycle.
@@ -82,7 +88,8 @@ impl Clusters {
                 let stopped = self.run_lane_until::<true, true>(shared, cluster, end);
                 self.tell_executed(shared, listener);
                 stopped
-            } else if self.costs.xpulp || self.reservations {
+            } else if self.costs.xpulp || self.reservations || shared.hardware.has_interconnects() {
+                // This way sees each access for itself, and a block each that asks for a bank.
                 self.run_lane_until::<false, true>(shared, cluster, end)
             } else {
                 self.run_lane_until::<false, false>(shared, cluster, end)
@@ -125,20 +132,20 @@ impl Clusters {
                 return None;
             }
             let mut turns = lane.calendar.begin(now);
-            while let Some(index) = lane.calendar.turn(&mut turns) {
+            while let Some(index) = turns.next_core() {
                 let due = lane.due[index % CORES];
-                let bank = &mut banks.banks[usize::from(due.bank) % MOST_BANKS];
-                // Nothing is in the way of nearly all accesses. One that has waited has another place.
+                let bank = &mut banks.banks[due.bank as usize % MOST_BANKS];
+                // Nothing is in the way of nearly all accesses. One that has waited has no place of the program.
                 if !TRACED
                     && !XPULP
-                    && bank.free_at <= now
-                    && bank.served as u32 == due.served
+                    && bank.is_free(turns.due, now)
                     && let Some(one) = micro.get(due.place as usize)
                     && let Some(core) = cores.get_mut(index)
                     && let Some(word) = word_of(bytes, base, core, one, due.address)
                     && banks.rules.goes_first(now, due.address)
                 {
-                    banks.rules.serve_first(bank, now, one.flags.is_atomic());
+                    let atomic = one.flags.is_atomic();
+                    banks.rules.serve_alone(bank, index, now, due.address, atomic);
                     let (mut time, mut stop);
                     let next = if let Some(placed) = block_of(blocks, one.block)
                         && placed.is_reached(&core.model, &port, code_base)
@@ -172,32 +179,15 @@ impl Clusters {
                     continue;
                 }
                 let reservations = self.reservations;
-                if bank.free_at > now && !reservations {
-                    lane.hold(index, now, banks);
-                    continue;
-                }
-                if !TRACED
-                    && !XPULP
-                    && due.place & HELD != 0
-                    && let Some(core) = cores.get_mut(index)
-                {
-                    match goes_on.behind_wait(lane, banks, core, bytes, (index, now)) {
-                        Behind::Near => continue,
-                        Behind::Elsewhere(stop, time) => {
-                            lane.calendar.put_back(turns);
-                            return Some((index, stop, time));
-                        }
-                        Behind::Unknown => {}
-                    }
-                }
                 let l1 = OwnL1 { bytes, banks, base, alias };
-                let mut turn = Turn { lane, cores, l1, goes_on: &goes_on, executed, reservations };
-                let (left, stopped) = turn.serve::<TRACED, XPULP>(turns, index, now);
+                let seat = shared.hardware.interconnect(cluster as u32);
+                let goes_on = &goes_on;
+                let mut turn = Turn { lane, cores, l1, goes_on, executed, reservations, seat };
+                let stopped = turn.serve::<TRACED, XPULP>(&mut turns, index, now);
                 if stopped.is_some() {
-                    lane.calendar.put_back(left);
+                    lane.calendar.put_back(turns);
                     return stopped;
                 }
-                turns = left;
             }
         }
     }
@@ -207,7 +197,7 @@ impl Clusters {
     #[inline(never)]
     fn look_at_access(&mut self, cluster: usize, cycle: u64) {
         let index = (cycle % u64::from(self.cores_each)) as usize;
-        let place = self.lanes[cluster].due[index % CORES].place & !HELD;
+        let place = self.lanes[cluster].due[index % CORES].place();
         let (retired, core) =
             (self.instructions(), &self.cores[cluster * self.cores_each as usize]);
         let port = Port::of(core, &self.each, self.near);
@@ -329,65 +319,6 @@ struct GoesOn<'a> {
     code: &'a Code,
 }
 
-/// Says where a core has come to behind an access.
-enum Behind {
-    /// To its next one to its own L1, at which it is in the lane.
-    Near,
-    /// To something else: why it stops, and when.
-    Elsewhere(Stop, u64),
-    /// Nowhere: nothing was done.
-    Unknown,
-}
-
-impl GoesOn<'_> {
-    /// Performs an access that has waited for its bank, which is free now, in its turn, if nothing else is in its
-    /// way; lets those wait on who waited behind it, and the core go on.
-    #[cold]
-    #[inline(never)]
-    fn behind_wait(
-        &self,
-        lane: &mut Lane,
-        banks: &mut L1Banks,
-        core: &mut Core,
-        bytes: &mut [u8],
-        (index, now): (usize, u64),
-    ) -> Behind {
-        let Self { port, costs, code } = *self;
-        let Due { address, place, served, bank, .. } = lane.due[index % CORES];
-        let (place, micro) = (place & !HELD, code.micro());
-        let bank = &mut banks.banks[usize::from(bank) % MOST_BANKS];
-        let Some(one) = micro.get(place as usize) else { return Behind::Unknown };
-        let word = word_of(bytes, port.l1_base, core, one, address);
-        let Some(word) = word.filter(|_| bank.served as u32 == served) else {
-            return Behind::Unknown;
-        };
-        if !banks.rules.goes_first(now, address) {
-            return Behind::Unknown;
-        }
-        banks.rules.serve_first(bank, now, one.flags.is_atomic());
-        core.model.stalls.l1 += lane.settle(index, now);
-        lane.served(index, banks);
-        let (mut time, mut stop) = (now, Stop::Shared);
-        let next = if let Some(placed) = block_of(code.translated_blocks(), one.block)
-            && placed.may_wait()
-            && placed.is_reached(&core.model, &port, code.base())
-        {
-            let (core, block) = (&mut core.model, (placed, word, true));
-            run_behind_access(core, port, costs, (code, micro), block, &mut time, &mut stop)
-        } else {
-            perform(core, one, word);
-            time += 1;
-            let start = Start { waited: true, ..Start::behind(one, place, costs.response) };
-            let core = &mut core.model;
-            core.executed(one, time);
-            run_to_near(core, port, costs, (code, micro), start, &mut time, &mut stop)
-        };
-        let Some(next) = next else { return Behind::Elsewhere(stop, time) };
-        lane.enter(index, time, next, banks);
-        Behind::Near
-    }
-}
-
 /// Joins what a core's turn in its lane touches.
 struct Turn<'a> {
     lane: &'a mut Lane,
@@ -397,69 +328,93 @@ struct Turn<'a> {
     executed: &'a mut Vec<Executed>,
     /// Whether some core of the NIC holds a reservation.
     reservations: bool,
+    /// A block beside the banks.
+    seat: Option<&'a mut InterconnectSeat>,
 }
 
 impl Turn<'_> {
-    /// Serves a core in its turn, whose bank is free, whatever its access is and meets, and lets it go on to the next
-    /// one; gives the turns that are left, and who does something else than touching its own L1, why it stopped, and
+    /// Serves one of those who ask for the bank of a core's access in a cycle, whatever its access is and meets, and
+    /// lets it go on to the next one; gives who does something else than touching its own L1, why it stopped, and
     /// when, if it does.
     #[cold]
     #[inline(never)]
     fn serve<const TRACED: bool, const XPULP: bool>(
         &mut self,
-        mut turns: Turns,
+        turns: &mut Turns,
         index: usize,
         now: u64,
-    ) -> (Turns, Option<(usize, Stop, u64)>) {
-        let Self { lane, cores, l1, goes_on, executed, reservations } = self;
+    ) -> Option<(usize, Stop, u64)> {
+        let Self { lane, cores, l1, goes_on, executed, reservations, seat } = self;
         let GoesOn { port, costs, code } = **goes_on;
-        let Some(core) = cores.get_mut(index) else { return (turns, None) };
+        let seat = &mut seat.as_deref_mut();
+        let served = lane.choose(turns, index, now, l1.banks, seat)?;
+        let index = served.core;
+        let (core, due) = (cores.get_mut(index)?, lane.due[index % CORES]);
+        let number = due.bank as usize % MOST_BANKS;
+        core.model.stalls.l1 += lane.settle(index, now);
         if *reservations {
             // Others' reservations may break.
-            core.model.stalls.l1 += lane.settle(index, now);
-            return (lane.spread(turns, index), Some((index, Stop::Shared, now)));
+            lane.pass_over(served, turns, &mut l1.banks.banks[number]);
+            return Some((index, Stop::Shared, now));
         }
-        let due = lane.due[index % CORES];
-        let access = (due.address, due.place, usize::from(due.bank) % MOST_BANKS);
-        let bank = &l1.banks.banks[access.2];
-        if bank.served as u32 != due.served && lane.turn_later(&mut turns, index, bank) {
-            return (turns, None);
-        }
-        core.model.stalls.l1 += lane.settle(index, now);
+        let (address, place, held) = (due.address, due.place(), due.is_held());
         let micro = code.micro();
-        let one = micro.get((access.1 & !HELD) as usize);
-        core.look_up_region(one, access.0);
+        let one = micro.get(place as usize);
+        core.look_up_region(one, address);
+        let second = due.place & SECOND != 0;
+        if let Some(one) = one
+            && !second
+            && one.lies_in_two(address)
+            && !one.flags.is_atomic()
+        {
+            let bank = &mut l1.banks.banks[number];
+            l1.banks.rules.serve(bank, now, address, false);
+            lane.serve(served, now, bank, seat);
+            lane.enter_second(index, now, l1.banks);
+            return None;
+        }
         if !TRACED
             && !XPULP
             && let Some(one) = one
-            && let Some(placed) = block_of(code.translated_blocks(), one.block)
-            && placed.is_reached(&core.model, &port, code.base())
-            && let Some((word, grant, waited)) = l1.grant(core, (one, placed), now, access)
+            && let Some(word) = word_of(l1.bytes, l1.base, core, one, address)
         {
-            let (program, block) = ((code, micro), (placed, word, waited));
-            let (mut time, mut stop) = (grant, Stop::Shared);
-            let core = &mut core.model;
-            let next = run_behind_access(core, port, costs, program, block, &mut time, &mut stop);
-            if access.1 & HELD != 0 {
-                lane.served(index, l1.banks);
-            }
-            let Some(next) = next else { return (turns, Some((index, stop, time))) };
+            let bank = &mut l1.banks.banks[number];
+            l1.banks.rules.serve(bank, now, address, one.flags.is_atomic());
+            lane.serve(served, now, bank, seat);
+            let (mut time, mut stop) = (now, Stop::Shared);
+            let next = if let Some(placed) = block_of(code.translated_blocks(), one.block)
+                && (!held || placed.may_wait())
+                && placed.is_reached(&core.model, &port, code.base())
+            {
+                let (core, block) = (&mut core.model, (placed, word, held));
+                run_behind_access(core, port, costs, (code, micro), block, &mut time, &mut stop)
+            } else {
+                perform(core, one, word);
+                time += 1;
+                let start = Start { waited: held, ..Start::behind(one, place, costs.response) };
+                let core = &mut core.model;
+                core.executed(one, time);
+                run_to_near(core, port, costs, (code, micro), start, &mut time, &mut stop)
+            };
+            let Some(next) = next else { return Some((index, stop, time)) };
             lane.enter(index, time, next, l1.banks);
-            return (turns, None);
+            return None;
         }
-        let instruction = if TRACED { code.at(access.1 & !HELD) } else { None };
+        let instruction = if TRACED { code.at(place) } else { None };
         let before = instruction.map(|instruction| Before::new(&core.model, instruction));
-        let found = if TRACED { l1.found(access.0) } else { 0 };
+        let found = if TRACED { l1.found(address) } else { 0 };
         let (program, mut start) = ((code, micro), Start::NONE);
-        let mut time = match l1.access::<XPULP>(core, program, now, access, &mut start) {
+        let (access, goes_on_from) = ((address, place, number), (&mut start, held, second));
+        let mut time = match l1.access::<XPULP>(core, program, now, access, goes_on_from) {
             Ok(next) => next,
-            Err(stop) => return (lane.spread(turns, index), Some((index, stop, now))),
+            Err(stop) => {
+                lane.not_served(&served, turns);
+                return Some((index, stop, now));
+            }
         };
-        if access.1 & HELD != 0 {
-            lane.served(index, l1.banks);
-        }
+        lane.serve(served, now, &mut l1.banks.banks[number], seat);
         if let Some(before) = before {
-            executed.push(before.accessed(core, time - 1, access.0, found));
+            executed.push(before.accessed(core, time - 1, address, found));
         }
         if TRACED || XPULP {
             core.model.stalls.load_use += costs.response;
@@ -468,10 +423,10 @@ impl Turn<'_> {
             start.response = costs.response;
         }
         let stop = go_on::<TRACED, XPULP>(core, port, costs, code, start, &mut time, executed);
-        let Stop::Near(address) = stop else { return (turns, Some((index, stop, time))) };
+        let Stop::Near(address) = stop else { return Some((index, stop, time)) };
         let place = code.place(core.model.hart.pc);
         lane.enter(index, time, (address, place), l1.banks);
-        (turns, None)
+        None
     }
 }
 

@@ -190,7 +190,7 @@ impl Clusters {
             cores: (0..machine.hpus())
                 .map(|core| Core::new(machine, core / cores, core % cores))
                 .collect(),
-            lanes: (0..clusters).map(|_| Lane::new(cores)).collect(),
+            lanes: (0..clusters).map(|_| Lane::default()).collect(),
             lane_next: vec![u64::MAX; clusters as usize],
             costs: Costs::new(
                 machine.core.pipeline(),
@@ -223,7 +223,7 @@ impl Clusters {
             *core = Core::new(machine, index as u32 / cores, index as u32 % cores);
             core.generation = generation;
         }
-        self.lanes = (0..clusters).map(|_| Lane::new(cores)).collect();
+        self.lanes = (0..clusters).map(|_| Lane::default()).collect();
         self.lane_next = vec![u64::MAX; clusters as usize];
         self.dma_ports = SharedPorts::new(machine);
         (self.l2, self.l2_wake) = (CoreAccesses::new(machine), Wake::default());

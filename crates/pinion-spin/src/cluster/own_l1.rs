@@ -6,7 +6,7 @@
 //! through the hart.
 
 use pinion_cores::pulp::NO_REGISTER;
-use pinion_cores::pulp::code::{Code, Kind, MicroOp, Placed};
+use pinion_cores::pulp::code::{Code, Kind, MicroOp};
 use pinion_cores::pulp::lean::Start;
 use pinion_cores::pulp::run_ahead::Stop;
 use pinion_isa::{Access, Cause, Class, Exception, MemoryKind, Outcome, Privilege};
@@ -14,7 +14,6 @@ use pinion_isa::{Access, Cause, Class, Exception, MemoryKind, Outcome, Privilege
 use super::hpu::Core;
 use super::hpu::permissions::Right;
 use super::hpu::trace::found_at;
-use super::lane::HELD;
 use super::tcdm_interconnect::{L1Banks, MOST_BANKS};
 use crate::memory::{read_value, write_value};
 
@@ -34,24 +33,23 @@ pub struct OwnL1<'a> {
 }
 
 impl OwnL1<'_> {
-    /// Executes a core's access to `address` at `now`, when its bank is free; gives the cycle of the
+    /// Executes a core's access to `address` at `now`, when its bank is free and serves it; gives the cycle of the
     /// instruction after it, and what the core goes on with, or why it cannot. `place` is that of the
-    /// instruction in the program, whose micro-operations are `micro`, [`HELD`] if it has waited, and
-    /// `bank` numbers its bank.
+    /// instruction in the program, whose micro-operations are `micro`, and `bank` numbers its bank; `held` says that it
+    /// has waited, `second` that it is the second word's bank, and the first was served before.
     pub fn access<const XPULP: bool>(
         &mut self,
         core: &mut Core,
         (code, micro): (&Code, &[MicroOp]),
         now: u64,
         (address, place, bank): (u32, u32, usize),
-        start: &mut Start,
+        (start, held, second): (&mut Start, bool, bool),
     ) -> Result<u64, Stop> {
-        let (place, held) = (place & !HELD, place & HELD != 0);
         let (bytes, base) = (&mut *self.bytes, self.base);
         let found = micro.get(place as usize);
         let found = found.and_then(|one| Some((one, bytes_of(bytes, base, core, one, address)?)));
         let Some((one, word)) = found else {
-            let next = self.step_any::<XPULP>(core, code, now)?;
+            let next = self.step_any::<XPULP>(core, code, now, second)?;
             *start = Start::of(&mut core.model, code);
             start.waited |= held;
             return Ok(next);
@@ -63,37 +61,9 @@ impl OwnL1<'_> {
             start.place = code.place(core.model.hart.pc);
         }
         let bank = &mut self.banks.banks[bank % MOST_BANKS];
-        let mut grant = self.banks.rules.serve_word(bank, now, address, one.flags.is_atomic());
-        if one.lies_in_two(address) {
-            grant = self.banks.access(grant + 1, address.wrapping_add(WORD_BYTES as u32), false);
-        }
-        if grant > now {
-            core.model.stalls.l1 += grant - now;
-            start.waited = true;
-        }
-        core.model.executed(one, grant + 1);
-        Ok(grant + 1)
-    }
-
-    /// Serves an access whose micro-operation is `one` and that a block begins with, at `now`, when its bank is
-    /// free; gives its word, the cycle in which that is touched, and whether it has waited. `None`: nothing is
-    /// done, the block is not for it.
-    pub fn grant(
-        &mut self,
-        core: &mut Core,
-        (one, block): (&MicroOp, &Placed),
-        now: u64,
-        (address, place, bank): (u32, u32, usize),
-    ) -> Option<(&mut [u8; 4], u64, bool)> {
-        let is_held = place & HELD != 0;
-        let word = word_of(self.bytes, self.base, core, one, address)?;
-        if !block.may_wait() && (is_held || !self.banks.rules.goes_first(now, address)) {
-            return None;
-        }
-        let bank = &mut self.banks.banks[bank % MOST_BANKS];
-        let grant = self.banks.rules.serve_word(bank, now, address, one.flags.is_atomic());
-        core.model.stalls.l1 += grant - now;
-        Some((word, grant, is_held || grant > now))
+        self.banks.rules.serve(bank, now, address, one.flags.is_atomic());
+        core.model.executed(one, now + 1);
+        Ok(now + 1)
     }
 
     /// Gives what an access of a core finds, for a trace.
@@ -111,6 +81,7 @@ impl OwnL1<'_> {
         core: &mut Core,
         code: &Code,
         now: u64,
+        second: bool,
     ) -> Result<u64, Stop> {
         let Some(instruction) = code.get(core.model.hart.pc) else { return Err(Stop::Shared) };
         let Outcome::Access(access) = core.model.hart.execute(instruction) else {
@@ -141,7 +112,10 @@ impl OwnL1<'_> {
         if let Some(new) = new {
             write_value(bytes, new);
         }
-        let grant = self.banks.serve(now, offset, &access);
+        let grant = match second {
+            true => self.banks.access(now, offset.wrapping_add(WORD_BYTES as u32), false),
+            false => self.banks.serve(now, offset, &access),
+        };
         core.model.stalls.l1 += grant - now;
         core.model.waited = grant > now;
         core.model.loaded = NO_REGISTER;

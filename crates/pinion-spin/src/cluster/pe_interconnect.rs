@@ -126,6 +126,12 @@ impl Clusters {
         let cluster = core.cluster;
         let banks = &mut self.each[cluster as usize].banks;
         let grant = banks.serve(now, offset, access);
+        if let Some(seat) = shared.hardware.interconnect(cluster)
+            && access.split(4).is_none()
+        {
+            seat.asks(now..grant + 1, 1 << core.index, banks.rules.index(offset) as u32);
+            seat.serves(grant, core.index as usize, matches!(access.kind, MemoryKind::Amo(_)));
+        }
         core.model.stalls.l1 += grant - now;
         let next = grant + 1;
         core.model.loads(access);

@@ -2,11 +2,13 @@
 //!
 //! In: accesses of the cores, of other clusters and of the DMA engine with the cycle they ask.
 //! Out: the cycle they are served. A bank serves one word per cycle, its cores in turn; an
-//! atomic operation holds it longer; a DMA beat holds the banks it covers for its cycle. (Paper
-//! §III-B2; RTL: logarithmic interconnect, AMO shim, superbanks.)
+//! atomic operation holds it longer; a DMA beat goes before all others at the banks it covers, and
+//! puts the writing of an atomic off there. (Paper §III-B2; RTL: tcdm_interconnect with an rr_arb_tree for each bank,
+//! amo_shim, tcdm_superbank_mux.)
 
 use pinion_isa::{Access, MemoryKind};
-use pinion_sim::calendar::PLACES;
+use pinion_sim::arbiter::RoundRobin;
+use pinion_sim::calendar::bit;
 
 use crate::Machine;
 
@@ -28,34 +30,31 @@ pub struct BankRules {
     mask: u32,
     /// Cycles that an access holds its bank, and that an atomic does.
     hold_cycles: [u64; 2],
-    beat_bytes: u32,
-    windows: [Window; 2],
-    next_window: usize,
+    /// The binary logarithm of a beat's bytes, and the bits of a superbank's number.
+    beat_shift: u32,
+    superbank_bits: u32,
+    /// The beats that are to come.
+    windows: Vec<Window>,
     /// Cycle from which no DMA beat comes.
     quiet_from: u64,
 }
 
 /// A bank: it serves one word per cycle.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Bank {
     /// Cycle from which it is free.
     pub free_at: u64,
-    /// Number of what it served; its bits choose at each level of the arbitration tree.
-    pub served: u64,
+    /// Whose turn it is where several ask.
+    pub order: RoundRobin,
+    /// Bit per core whose next access is to it.
+    pub asking: u16,
 }
 
 impl Bank {
-    /// Gives a core's place among those who wait for it: the arbitration tree takes at each level the
-    /// side that its counter's bit names (RTL: logarithmic interconnect).
+    /// Says whether who comes up at `now` has it for itself, DMA beats aside; `others` are those who are due as well.
     #[inline(always)]
-    pub fn order(&self, core: usize) -> u64 {
-        Self::order_after(self.served, core)
-    }
-
-    /// Gives [`Self::order`] of a bank that has served so many.
-    #[inline(always)]
-    pub fn order_after(served: u64, core: usize) -> u64 {
-        (core as u64 ^ served) % PLACES
+    pub const fn is_free(&self, others: u16, now: u64) -> bool {
+        self.asking & others == 0 && self.free_at <= now
     }
 }
 
@@ -64,7 +63,7 @@ impl Bank {
 struct Window {
     start: u64,
     beats: u64,
-    first: u32,
+    first: u64,
 }
 
 impl BankRules {
@@ -74,45 +73,49 @@ impl BankRules {
         (address >> 2 & self.mask) as usize % MOST_BANKS
     }
 
-    /// Gives the cycle at which an access to one word is served, whose bank is free in cycle `now`.
-    #[inline(always)]
-    pub fn serve_word(&self, bank: &mut Bank, now: u64, offset: u32, atomic: bool) -> u64 {
-        let grant = if now < self.quiet_from { self.behind_dma(now, offset) } else { now };
-        self.serve_first(bank, grant, atomic);
-        grant
-    }
-
-    /// Says whether an access that asks in cycle `now` goes before all DMA beats.
+    /// Says whether no DMA beat goes before an access in cycle `now`.
     #[inline(always)]
     pub fn goes_first(&self, now: u64, offset: u32) -> bool {
-        let is_within = |window: &Window| now.wrapping_sub(window.start) < window.beats;
-        now >= self.quiet_from
-            || !self.windows.iter().any(is_within)
-            || self.behind_dma(now, offset) == now
+        now >= self.quiet_from || !self.is_taken(now, offset)
+    }
+
+    /// Serves an access of a core to one word in cycle `now`, whose bank is free and in whose way nobody is, and for
+    /// which nobody else asks.
+    #[inline(always)]
+    pub fn serve_alone(&self, bank: &mut Bank, core: usize, now: u64, offset: u32, atomic: bool) {
+        bank.order.serve_alone(core as u32);
+        bank.asking &= !bit(core);
+        self.serve(bank, now, offset, atomic);
     }
 
     /// Serves an access to one word in cycle `now`, whose bank is free and in whose way nobody is.
     #[inline(always)]
-    pub fn serve_first(&self, bank: &mut Bank, now: u64, atomic: bool) {
+    pub fn serve(&self, bank: &mut Bank, now: u64, offset: u32, atomic: bool) {
         bank.free_at = now + self.hold_cycles[usize::from(atomic)];
-        bank.served += 1;
+        if atomic && now + 1 < self.quiet_from {
+            self.put_off_writing(bank, offset);
+        }
     }
 
+    /// Lets DMA beats go before what an atomic writes, in the last cycle for which it holds its bank. (RTL: amo_shim,
+    /// state ProlongAMO.)
     #[cold]
     #[inline(never)]
-    fn behind_dma(&self, mut grant: u64, offset: u32) -> u64 {
-        for window in &self.windows {
-            if grant < window.start + window.beats && grant >= window.start {
-                grant += u64::from(self.beat_hits(window, grant, offset));
-            }
+    fn put_off_writing(&self, bank: &mut Bank, offset: u32) {
+        while self.is_taken(bank.free_at - 1, offset) {
+            bank.free_at += 1;
         }
-        grant
     }
 
-    fn beat_hits(&self, window: &Window, cycle: u64, offset: u32) -> bool {
-        let superbanks = ((self.mask + 1) * 4 / self.beat_bytes).max(1);
-        let beat = (cycle - window.start) as u32;
-        (window.first + beat) % superbanks == offset / self.beat_bytes % superbanks
+    /// Says whether a DMA beat takes the bank of an address in a cycle.
+    #[inline(never)]
+    pub fn is_taken(&self, cycle: u64, offset: u32) -> bool {
+        let superbank = u64::from(offset >> self.beat_shift);
+        self.windows.iter().any(|window| {
+            let beat = cycle.wrapping_sub(window.start);
+            let differs = (window.first.wrapping_add(beat) ^ superbank) as u32;
+            beat < window.beats && differs & self.superbank_bits == 0
+        })
     }
 }
 
@@ -122,20 +125,24 @@ impl L1Banks {
         let rules = BankRules {
             mask: machine.l1.banks - 1,
             hold_cycles: [1, machine.l1.amo_cycles],
-            beat_bytes: machine.dma.port_bytes,
-            windows: [Window::default(); 2],
-            next_window: 0,
+            beat_shift: machine.dma.port_bytes.ilog2(),
+            superbank_bits: (machine.l1.banks * 4 / machine.dma.port_bytes).max(1) - 1,
+            windows: Vec::new(),
             quiet_from: 0,
         };
-        Box::new(Self { banks: [Bank::default(); MOST_BANKS], rules })
+        Box::new(Self { banks: std::array::from_fn(|_| Bank::default()), rules })
     }
 
-    /// Gives the cycle at which an access that asks in cycle `now` is served.
+    /// Gives the cycle at which an access that asks in cycle `now` is served, past those that cores wait with.
     #[inline]
     pub fn access(&mut self, now: u64, offset: u32, atomic: bool) -> u64 {
         let bank = &mut self.banks[self.rules.index(offset)];
-        let now = now.max(bank.free_at);
-        self.rules.serve_word(bank, now, offset, atomic)
+        let mut now = now.max(bank.free_at);
+        while !self.rules.goes_first(now, offset) {
+            now += 1;
+        }
+        self.rules.serve(bank, now, offset, atomic);
+        now
     }
 
     /// Gives the cycle at which the last word of an access is served: one that crosses a word takes
@@ -149,13 +156,13 @@ impl L1Banks {
         self.access(grant + 1, offset.wrapping_add(4), false)
     }
 
-    /// Reserves the banks for a DMA transfer of `beats` beats from cycle `start`.
-    pub fn dma(&mut self, start: u64, beats: u64, offset: u32) {
-        let rules = &mut self.rules;
-        let first = offset / rules.beat_bytes;
-        rules.windows[rules.next_window] = Window { start, beats, first };
-        rules.quiet_from = rules.quiet_from.max(start + beats);
-        rules.next_window = (rules.next_window + 1) % rules.windows.len();
+    /// Takes the banks for the `beats` beats of a DMA transfer from cycle `start` on; nobody asks for a cycle before
+    /// `now` any more.
+    pub fn dma(&mut self, now: u64, start: u64, beats: u64, offset: u32) {
+        let BankRules { windows, quiet_from, beat_shift, .. } = &mut self.rules;
+        windows.retain(|window| window.start + window.beats > now);
+        windows.push(Window { start, beats, first: u64::from(offset >> *beat_shift) });
+        *quiet_from = start.saturating_add(beats).max(*quiet_from);
     }
 }
 
@@ -176,10 +183,26 @@ mod tests {
     #[test]
     fn yields_to_dma_beats() {
         let mut banks = L1Banks::new(&machine());
-        banks.dma(10, 4, 0);
+        banks.dma(0, 10, 4, 0);
         assert_eq!(banks.access(10, 0, false), 11);
         assert_eq!(banks.access(10, 64, false), 10);
         assert_eq!(banks.access(12, 128, false), 13);
         assert_eq!(banks.access(14, 0, false), 14);
+    }
+
+    #[test]
+    fn knows_of_all_transfers_under_way() {
+        let mut banks = L1Banks::new(&machine());
+        (10..20).for_each(|cycle| banks.dma(cycle - 10, cycle, 1, 0));
+        assert_eq!(banks.access(9, 0, false), 9);
+        assert_eq!(banks.access(10, 0, false), 20);
+    }
+
+    #[test]
+    fn a_beat_goes_before_what_an_atomic_writes() {
+        let mut banks = L1Banks::new(&machine());
+        banks.dma(0, 11, 1, 0);
+        assert_eq!(banks.access(10, 0, true), 10);
+        assert_eq!(banks.access(11, 0, false), 13, "read in 10, a beat in 11, written in 12");
     }
 }

@@ -17,6 +17,13 @@ impl Nic {
             blocks.cycle = now;
             self.begin_hardware_cycle();
             self.clusters.show_waiting(&mut self.shared);
+            for (cluster, units) in (0..).zip(&self.clusters.each) {
+                if let Some(seat) = self.shared.hardware.interconnect(cluster) {
+                    let banks = self.shared.machine.l1.banks as usize;
+                    let pointers = units.banks.banks.iter().map(|bank| bank.order.pointer());
+                    seat.begin_as(now, pointers.take(banks));
+                }
+            }
         }
     }
 
@@ -131,6 +138,12 @@ impl Nic {
             }
             found = seat.end(|| clusters.each[cluster].dma.describe());
         }
+        for (cluster, seat) in blocks.interconnects.iter_mut().enumerate() {
+            if found.is_some() {
+                break;
+            }
+            found = seat.end(|| clusters.describe_lane(cluster));
+        }
         let Some((what, packet, state)) = found else { return };
         let mut lines = vec![what];
         if let Some(packet) = packet {
@@ -203,6 +216,9 @@ impl Nic {
             seat.begin(cycle);
         }
         for seat in &mut blocks.cluster_dmas {
+            seat.begin(cycle);
+        }
+        for seat in &mut blocks.interconnects {
             seat.begin(cycle);
         }
         let offers =

@@ -18,7 +18,7 @@ pub struct EngineArgs {
     pub workers: Option<u32>,
     /// Units that are hardware, simulated by Verilator, in the model's place: matching_engine,
     /// packet_allocator, mpq_engine, dispatcher, cluster_scheduler, command_unit, with --compare
-    /// hpu_driver, outbound, off_cluster_dma, core_accesses and cluster_dma; of a nanoservice jbsq, thread_scheduler, reassembly,
+    /// hpu_driver, outbound, off_cluster_dma, core_accesses, cluster_dma and tcdm_interconnect; of a nanoservice jbsq, thread_scheduler, reassembly,
     /// timers, packet_generator, local_queues, packetization; each with a file of your own, as in mpq_engine=mine.sv, or without
     #[arg(long, value_name = "UNIT[=FILE],…", value_delimiter = ',')]
     pub hardware: Vec<String>,

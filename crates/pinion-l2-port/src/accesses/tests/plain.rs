@@ -3,10 +3,9 @@
 use std::collections::VecDeque;
 
 use pinion_sim::arbiter::RoundRobin;
-use pinion_sim::calendar::PLACES;
 use pinion_spin_machine::CorePorts;
 
-use super::{Asked, BehindPort, Way};
+use super::{Asked, BehindPort, PLACES, Way};
 
 /// Turns of one way.
 #[derive(Default)]
