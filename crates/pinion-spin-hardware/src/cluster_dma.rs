@@ -69,7 +69,9 @@ pub struct Cycle {
     asks_l1: Option<u32>,
     writes_l1: Option<Written>,
     writes_l2: Option<(Side, Written)>,
-    done: Option<Option<u32>>,
+    /// Whether a packet's copy is done, and a bit for each core one of whose transfers is.
+    copied: bool,
+    launched: u32,
 }
 
 /// Counts transfers that are done.
@@ -276,7 +278,10 @@ impl ClusterDmaSeat {
         }
         self.own.beats.end(steps, self.own.side(whole.from).is_l2());
         self.own.done.count(now, done);
-        self.set(done, |cycle| cycle.done = Some(whole.core));
+        self.set(done, |cycle| match whole.core {
+            None => cycle.copied = true,
+            Some(core) => cycle.launched |= 1 << core,
+        });
     }
 
     /// Notes that a beat that begins in cycle `at` reads a line.
@@ -341,8 +346,8 @@ impl ClusterDmaSeat {
         if let Some((_, written)) = &cycle.writes_l2 {
             lines::expect_written(block, WRITE_LINE, written);
         }
-        block.expect(COPY_DONE, u64::from(cycle.done == Some(None)));
-        block.expect(CORE_DONE, cycle.done.flatten().map_or(0, |core| 1 << core));
+        block.expect(COPY_DONE, cycle.copied.into());
+        block.expect(CORE_DONE, cycle.launched.into());
     }
 
     /// Says whether it has cycles to go that the model knows already.
