@@ -146,8 +146,8 @@ class Shell:
         shutil.copytree(REPOSITORY / "machines", self.folder / "machines")
         for part in ("handlers", "service"):  # what errors.md shows
             shutil.copytree(REPOSITORY / "tests/faults" / part, self.folder / "tests/faults" / part)
-        moves = "tests/hardware/moves"
-        shutil.copytree(REPOSITORY / moves, self.folder / moves)
+        for part in ("moves", "words"):  # what hardware-loop.md shows
+            shutil.copytree(REPOSITORY / "tests/hardware" / part, self.folder / "tests/hardware" / part)
         if (REPOSITORY / ".toolchain").exists():
             (self.folder / ".toolchain").symlink_to(REPOSITORY / ".toolchain")
         self.process = subprocess.Popen(
