@@ -58,7 +58,7 @@ pub struct Asked {
     pub keeps_loads: u64,
 }
 
-/// Most cores of a cluster, and the first of their numbers that the arbitration tree's counter does not tell apart.
+/// As many cores as the counter of a cluster's arbitration tree tells apart: the most that one has.
 const PLACES: u64 = CORES as u64;
 
 /// A cycle that does not come.

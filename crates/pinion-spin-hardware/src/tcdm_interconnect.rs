@@ -31,11 +31,11 @@ const BEHIND_CYCLES: u64 = 64;
 pub fn needs(machine: &Machine) -> Result<Needs, String> {
     let cores = power_of_two("cluster.cores", machine.cluster.cores, 2)?;
     let banks = power_of_two("l1.banks", machine.l1.banks, 2)?;
-    let beat = machine.dma.port_bytes / WORD_BYTES;
-    if beat == 0 || u64::from(beat) * 2 > banks {
+    let port = power_of_two("dma.port_bytes", machine.dma.port_bytes, WORD_BYTES)?;
+    let beat = port / u64::from(WORD_BYTES);
+    if beat * 2 > banks {
         return Err(format!(
-            "dma.port_bytes is {}; the block needs beats over half of l1.banks at most: --set dma.port_bytes={}",
-            machine.dma.port_bytes,
+            "dma.port_bytes is {port}; the block needs beats over half of l1.banks at most: --set dma.port_bytes={}",
             banks * u64::from(WORD_BYTES) / 2
         ));
     }
@@ -56,7 +56,7 @@ pub fn needs(machine: &Machine) -> Result<Needs, String> {
         Port::output("response_data", count * bits),
         Port::input("bank_read", all * bits),
         Port::input("beat_valid", BEATS as u32),
-        Port::input("beat_superbank", BEATS as u32 * bits_for(banks / u64::from(beat))),
+        Port::input("beat_superbank", BEATS as u32 * bits_for(banks / beat)),
         Port::output("bank_valid", all),
         Port::output("bank_row", all * row),
         Port::output("bank_write", all),
@@ -66,7 +66,7 @@ pub fn needs(machine: &Machine) -> Result<Needs, String> {
     let parameters = vec![
         ("REQUESTERS", cores),
         ("BANKS", banks),
-        ("BEAT_BANKS", beat.into()),
+        ("BEAT_BANKS", beat),
         ("ROW_BITS", row.into()),
         ("WORD_BYTES", WORD_BYTES.into()),
     ];
@@ -76,7 +76,7 @@ pub fn needs(machine: &Machine) -> Result<Needs, String> {
 /// Says what happens in a cycle.
 #[derive(Debug, Default)]
 pub struct Cycle {
-    /// By core that asks, a bit each: the bank.
+    /// A bit for each core that asks, and by core for which bank.
     asks: u32,
     banks: [u32; MOST_CORES],
     /// A bit for each core whose access is atomic, and that is served.
@@ -124,30 +124,28 @@ impl InterconnectSeat {
         let mut from = [now.wrapping_sub(self.own.time.behind_cycles() - 1); MOST_CORES];
         for (bank, core) in (0..).zip(pointers).filter(|(_, core)| *core != 0) {
             let core = core as usize % MOST_CORES;
-            let cycle = from[core];
-            from[core] = cycle.wrapping_add(1);
-            self.asks_in(cycle, 1 << core, bank);
-            self.serves(cycle, core, false);
+            self.serves(from[core], core, bank, false);
+            from[core] = from[core].wrapping_add(1);
         }
     }
 
     /// Notes that those cores whose bits are set ask for a bank in some cycles.
     pub fn asks(&mut self, cycles: std::ops::Range<u64>, cores: u32, bank: u32) {
-        cycles.for_each(|cycle| self.asks_in(cycle, cores, bank));
+        for cycle in cycles {
+            self.set(cycle, |now| {
+                now.asks |= cores;
+                let asking = now.banks.iter_mut().enumerate();
+                let asking = asking.filter(|(core, _)| cores >> core & 1 == 1);
+                asking.for_each(|(_, asked)| *asked = bank);
+            });
+        }
     }
 
-    fn asks_in(&mut self, cycle: u64, cores: u32, bank: u32) {
+    /// Notes that a core asks for a bank in a cycle, and that the model serves it.
+    pub fn serves(&mut self, cycle: u64, core: usize, bank: u32, atomic: bool) {
         self.set(cycle, |now| {
-            now.asks |= cores;
-            let asking = now.banks.iter_mut().enumerate();
-            let asking = asking.filter(|(core, _)| cores >> core & 1 == 1);
-            asking.for_each(|(_, asked)| *asked = bank);
-        });
-    }
-
-    /// Notes that the model serves a core in a cycle.
-    pub fn serves(&mut self, cycle: u64, core: usize, atomic: bool) {
-        self.set(cycle, |now| {
+            now.asks |= 1 << core;
+            now.banks[core % MOST_CORES] = bank;
             now.served |= 1 << core;
             now.atomic |= u32::from(atomic) << core;
         });

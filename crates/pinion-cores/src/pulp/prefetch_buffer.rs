@@ -258,12 +258,19 @@ impl PrefetchBuffer {
         cache: &mut impl InstructionPort,
     ) -> Result<u64, u64> {
         let now = arrival.time;
-        if self.goes_on(arrival, program, cache) {
-            return Ok(now);
-        }
         let held = self.held.take();
         let arrival = &held.map_or(*arrival, |held| held.arrival);
-        if let Some(later) = self.later {
+        let pc = arrival.pc;
+        let line = pc >> cache.line_shift();
+        let line_bytes = 1 << cache.line_shift();
+        let offset = pc % line_bytes;
+        let length = program.get(pc).map_or(2, |instruction| u32::from(instruction.length));
+        let straddles = offset + length > line_bytes;
+        let last = line + u32::from(straddles);
+        // One in the line that is here need not wait for the next one, which is on its way.
+        let is_here = !arrival.jumped && self.line() == last && line == last;
+        let goes_on = held.is_none() && is_here && self.ahead == line + 1;
+        if let Some(later) = self.later.filter(|_| !goes_on) {
             let served = if now < later { Err(later) } else { cache.serve() };
             if served.is_err() {
                 self.held = held.or(Some(Held { arrival: *arrival, asked: None }));
@@ -272,15 +279,8 @@ impl PrefetchBuffer {
             self.later = None;
         }
         let asked = held.and_then(|held| held.asked);
-        let pc = arrival.pc;
-        let line = pc >> cache.line_shift();
-        let line_bytes = 1 << cache.line_shift();
-        let offset = pc % line_bytes;
-        let length = program.get(pc).map_or(2, |instruction| u32::from(instruction.length));
-        let straddles = offset + length > line_bytes;
         (self.line, self.entered, self.run) = (self.line(), false, NO_RUN);
         let mut time = arrival.time;
-        let last = line + u32::from(straddles);
         if arrival.jumped && self.ahead == JUMPED_TO | line {
             (self.line, self.ahead) = (line, NO_LINE);
             time = time.max(self.data_at + 1);
@@ -304,25 +304,6 @@ impl PrefetchBuffer {
         }
         self.open_window(&Arrival { time, ..*arrival }, length, program, cache);
         Ok(time)
-    }
-
-    /// Goes on with an instruction in the line that is here: the next one, for which it need not wait, is on its way.
-    fn goes_on(
-        &mut self,
-        arrival: &Arrival,
-        program: &DecodedProgram<u32>,
-        cache: &mut impl InstructionPort,
-    ) -> bool {
-        let (pc, line, shift) = (arrival.pc, self.line(), cache.line_shift());
-        let length = program.get(pc).map_or(2, |instruction| u32::from(instruction.length));
-        let is_here = pc >> shift == line && (pc + length - 1) >> shift == line;
-        let comes = self.expects_line() && self.ahead == line.wrapping_add(1);
-        if arrival.jumped || !is_here || !comes {
-            return false;
-        }
-        (self.line, self.entered, self.run) = (line, false, NO_RUN);
-        self.open_window(arrival, length, program, cache);
-        true
     }
 
     /// Says whether [`Self::look_ahead`] may ask the cache for something.

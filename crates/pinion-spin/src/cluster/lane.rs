@@ -62,6 +62,19 @@ pub struct Served {
     order: RoundRobin,
 }
 
+impl Served {
+    /// Gives the others their turns of the cycle back where the core was not served after all.
+    pub const fn give_back(&self, turns: &mut Turns) {
+        turns.due |= self.others;
+    }
+
+    /// Does so, and lets the bank go on to the next of them.
+    pub fn pass_over(self, turns: &mut Turns, bank: &mut Bank) {
+        self.give_back(turns);
+        bank.order = self.order;
+    }
+}
+
 impl Lane {
     /// Puts a core in, to be served at `time`.
     #[inline(always)]
@@ -133,24 +146,12 @@ impl Lane {
         bank.order = served.order;
         if let Some(seat) = seat {
             let number = self.due[served.core % CORES].bank;
-            seat.asks(now..now + 1, bit(served.core).into(), number);
-            seat.serves(now, served.core, bank.free_at > now + 1);
+            seat.serves(now, served.core, number, bank.free_at > now + 1);
             seat.asks(now..bank.free_at, served.others.into(), number);
         }
         if served.others != 0 {
             self.hold(served.others, now, bank.free_at);
         }
-    }
-
-    /// Gives the others of a cycle their turns back where a core was not served after all.
-    pub const fn not_served(&self, served: &Served, turns: &mut Turns) {
-        turns.due |= served.others;
-    }
-
-    /// Does so, and lets the bank go on to the next of them.
-    pub fn pass_over(&self, served: Served, turns: &mut Turns, bank: &mut Bank) {
-        turns.due |= served.others;
-        bank.order = served.order;
     }
 
     /// Lets cores wait for a bank until it is free.

@@ -55,6 +55,16 @@ impl Clusters {
         core.model.stalls.l1 += self.lanes[cluster].leave(index, &mut self.each[cluster].banks);
     }
 
+    /// Shows new blocks beside the banks whose turn it is at each before cycle `now`.
+    pub fn show_turns(&self, shared: &mut Shared, now: u64) {
+        for (cluster, units) in (0..).zip(&self.each) {
+            if let Some(seat) = shared.hardware.interconnect(cluster) {
+                let banks = units.banks.banks.iter().take(shared.machine.l1.banks as usize);
+                seat.begin_as(now, banks.map(|bank| bank.order.pointer()));
+            }
+        }
+    }
+
     /// Describes who waits for which bank of a cluster.
     pub fn describe_lane(&self, cluster: usize) -> String {
         self.lanes[cluster].describe(&self.each[cluster].banks)
@@ -89,7 +99,7 @@ impl Clusters {
                 self.tell_executed(shared, listener);
                 stopped
             } else if self.costs.xpulp || self.reservations || shared.hardware.has_interconnects() {
-                // This way sees each access for itself, and a block each that asks for a bank.
+                // This way goes access by access, so that a block sees who asks for a bank.
                 self.run_lane_until::<false, true>(shared, cluster, end)
             } else {
                 self.run_lane_until::<false, false>(shared, cluster, end)
@@ -135,7 +145,7 @@ impl Clusters {
             while let Some(index) = turns.next_core() {
                 let due = lane.due[index % CORES];
                 let bank = &mut banks.banks[due.bank as usize % MOST_BANKS];
-                // Nothing is in the way of nearly all accesses. One that has waited has no place of the program.
+                // Nothing is in the way of nearly all accesses. The place of one that has waited is none of the program.
                 if !TRACED
                     && !XPULP
                     && bank.is_free(turns.due, now)
@@ -354,7 +364,7 @@ impl Turn<'_> {
         core.model.stalls.l1 += lane.settle(index, now);
         if *reservations {
             // Others' reservations may break.
-            lane.pass_over(served, turns, &mut l1.banks.banks[number]);
+            served.pass_over(turns, &mut l1.banks.banks[number]);
             return Some((index, Stop::Shared, now));
         }
         let (address, place, held) = (due.address, due.place(), due.is_held());
@@ -408,7 +418,7 @@ impl Turn<'_> {
         let mut time = match l1.access::<XPULP>(core, program, now, access, goes_on_from) {
             Ok(next) => next,
             Err(stop) => {
-                lane.not_served(&served, turns);
+                served.give_back(turns);
                 return Some((index, stop, now));
             }
         };

@@ -129,8 +129,9 @@ impl Clusters {
         if let Some(seat) = shared.hardware.interconnect(cluster)
             && access.split(4).is_none()
         {
-            seat.asks(now..grant + 1, 1 << core.index, banks.rules.index(offset) as u32);
-            seat.serves(grant, core.index as usize, matches!(access.kind, MemoryKind::Amo(_)));
+            let (index, bank) = (core.index, banks.rules.index(offset) as u32);
+            seat.asks(now..grant, 1 << index, bank);
+            seat.serves(grant, index as usize, bank, matches!(access.kind, MemoryKind::Amo(_)));
         }
         core.model.stalls.l1 += grant - now;
         let next = grant + 1;

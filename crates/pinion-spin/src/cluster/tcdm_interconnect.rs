@@ -30,9 +30,9 @@ pub struct BankRules {
     mask: u32,
     /// Cycles that an access holds its bank, and that an atomic does.
     hold_cycles: [u64; 2],
-    /// The binary logarithm of a beat's bytes, and the bits of a superbank's number.
-    beat_shift: u32,
-    superbank_bits: u32,
+    beat_bytes: u32,
+    /// Groups of banks that a beat covers together.
+    superbanks: u32,
     /// The beats that are to come.
     windows: Vec<Window>,
     /// Cycle from which no DMA beat comes.
@@ -63,7 +63,7 @@ impl Bank {
 struct Window {
     start: u64,
     beats: u64,
-    first: u64,
+    first: u32,
 }
 
 impl BankRules {
@@ -110,11 +110,11 @@ impl BankRules {
     /// Says whether a DMA beat takes the bank of an address in a cycle.
     #[inline(never)]
     pub fn is_taken(&self, cycle: u64, offset: u32) -> bool {
-        let superbank = u64::from(offset >> self.beat_shift);
         self.windows.iter().any(|window| {
             let beat = cycle.wrapping_sub(window.start);
-            let differs = (window.first.wrapping_add(beat) ^ superbank) as u32;
-            beat < window.beats && differs & self.superbank_bits == 0
+            beat < window.beats
+                && (window.first + beat as u32) % self.superbanks
+                    == offset / self.beat_bytes % self.superbanks
         })
     }
 }
@@ -125,8 +125,8 @@ impl L1Banks {
         let rules = BankRules {
             mask: machine.l1.banks - 1,
             hold_cycles: [1, machine.l1.amo_cycles],
-            beat_shift: machine.dma.port_bytes.ilog2(),
-            superbank_bits: (machine.l1.banks * 4 / machine.dma.port_bytes).max(1) - 1,
+            beat_bytes: machine.dma.port_bytes,
+            superbanks: (machine.l1.banks * 4 / machine.dma.port_bytes).max(1),
             windows: Vec::new(),
             quiet_from: 0,
         };
@@ -159,9 +159,9 @@ impl L1Banks {
     /// Takes the banks for the `beats` beats of a DMA transfer from cycle `start` on; nobody asks for a cycle before
     /// `now` any more.
     pub fn dma(&mut self, now: u64, start: u64, beats: u64, offset: u32) {
-        let BankRules { windows, quiet_from, beat_shift, .. } = &mut self.rules;
+        let BankRules { windows, quiet_from, beat_bytes, .. } = &mut self.rules;
         windows.retain(|window| window.start + window.beats > now);
-        windows.push(Window { start, beats, first: u64::from(offset >> *beat_shift) });
+        windows.push(Window { start, beats, first: offset / *beat_bytes });
         *quiet_from = start.saturating_add(beats).max(*quiet_from);
     }
 }
@@ -188,6 +188,16 @@ mod tests {
         assert_eq!(banks.access(10, 64, false), 10);
         assert_eq!(banks.access(12, 128, false), 13);
         assert_eq!(banks.access(14, 0, false), 14);
+    }
+
+    #[test]
+    fn beats_may_be_of_any_length() {
+        let mut machine = machine();
+        machine.dma.port_bytes = 48; // five superbanks, and some banks that count as of the first
+        let mut banks = L1Banks::new(&machine);
+        banks.dma(0, 10, 2, 0);
+        assert_eq!([0, 48, 240].map(|offset| banks.access(10, offset, false)), [11, 10, 11]);
+        assert_eq!(banks.access(11, 52, false), 12);
     }
 
     #[test]

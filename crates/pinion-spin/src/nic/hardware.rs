@@ -17,13 +17,7 @@ impl Nic {
             blocks.cycle = now;
             self.begin_hardware_cycle();
             self.clusters.show_waiting(&mut self.shared);
-            for (cluster, units) in (0..).zip(&self.clusters.each) {
-                if let Some(seat) = self.shared.hardware.interconnect(cluster) {
-                    let banks = self.shared.machine.l1.banks as usize;
-                    let pointers = units.banks.banks.iter().map(|bank| bank.order.pointer());
-                    seat.begin_as(now, pointers.take(banks));
-                }
-            }
+            self.clusters.show_turns(&mut self.shared, now);
         }
     }
 
