@@ -56,6 +56,10 @@ pub struct Comparison {
     /// Tells more about a difference, if there is more to tell.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub note: String,
+    /// Of the row's packets, all of which are counted in one of its comparisons: how many have their HER and their
+    /// completion in the hardware's very cycles, and how many there are.
+    #[serde(skip)]
+    pub packets: [usize; 2],
 }
 
 impl Comparison {
@@ -79,6 +83,7 @@ impl Comparison {
             pass,
             counts: tolerance != Tolerance::Informative,
             note: String::new(),
+            packets: [0; 2],
         }
     }
 
@@ -88,6 +93,12 @@ impl Comparison {
         self.error = error;
         self.pass = error.abs() <= limit + ROUNDING;
         self
+    }
+
+    /// Counts the row's packets here.
+    #[must_use]
+    fn with_packets(self, packets: [usize; 2]) -> Self {
+        Self { packets, ..self }
     }
 
     /// Adds what there is to tell about the difference.

@@ -78,7 +78,8 @@ fn largest_error(comparisons: &[Comparison]) -> f64 {
     counted.map(|comparison| comparison.error.abs()).fold(0.0, f64::max)
 }
 
-/// Says how many rows pass, all of whose metrics must, and what is asked of them.
+/// Says how many rows pass, all of whose metrics must, what is asked of them, and how many packets are the same to the
+/// cycle.
 pub(super) fn verdict(comparisons: &[Comparison], bar: &str) -> String {
     let rows = comparisons.chunk_by(|one, next| one.row == next.row);
     let (mut count, mut passed) = (0, 0);
@@ -87,8 +88,10 @@ pub(super) fn verdict(comparisons: &[Comparison], bar: &str) -> String {
         passed += usize::from(row.iter().all(|comparison| comparison.pass));
     }
     let (median, largest) = (median_error(comparisons), largest_error(comparisons));
+    let [same, all] = [0, 1].map(|of| comparisons.iter().map(|it| it.packets[of]).sum::<usize>());
     format!(
-        "{passed} of {count} {bar}; median error {:.2} %, largest {:.1} %.\n",
+        "{passed} of {count} {bar}; median error {:.2} %, largest {:.1} %; \
+         {same} of {all} packets in the RTL's very cycles.\n",
         median * 100.0,
         largest * 100.0
     )

@@ -430,7 +430,7 @@ fn a_line_that_is_jumped_to_comes_while_the_access_waits() {
             let (target, from) =
                 costs.target_while_waiting(&core, (jump, JUMP), None, &code).expect("it jumps");
             assert_eq!((target, from), (TARGET, 0));
-            core.buffer.jump_ahead(JUMP, target, 101, &mut lines);
+            core.buffer.jump_ahead(JUMP + 3, target, 101, &mut lines);
         }
         (core.hart.pc, core.jumped, core.left) = (TARGET, true, 151);
         let arrival = core.arrival(152);
@@ -438,4 +438,54 @@ fn a_line_that_is_jumped_to_comes_while_the_access_waits() {
     };
     assert_eq!(executes(true), 152, "the line came in cycle 110");
     assert_eq!(executes(false), 160, "asked for in cycle 150, it comes in 159");
+}
+
+/// A jump behind what takes the execute stage for several cycles leaves the decode stage meanwhile: it costs no cycle
+/// of its own more. Rows mulh_ind and div_ind.
+#[test]
+fn jumps_go_while_a_product_is_computed() {
+    const JUMP: u32 = 0x0080_006f; // j 8 bytes on
+    const FAR_LOAD: u32 = 0x0000_2283; // lw t0, 0(zero)
+    let comes = |computes: u32, is_lean: bool| {
+        let mut code = Code::new(BASE, PROGRAM_BYTES, Extensions::PSPIN);
+        code.load(BASE, &[computes, JUMP, 0x13, FAR_LOAD].map(u32::to_le_bytes).concat());
+        let costs = Costs::new(&pipeline(true), LINE_BYTES, false);
+        let lines = Lines { ready: vec![0; PROGRAM_BYTES / 16], changes: 0 };
+        let (mut core, mut time) = (Core::new(&HartConfig::default(), BASE), 100);
+        let port = Port(&lines);
+        let stop = match is_lean {
+            true => run_lean(&mut core, port, &costs, &code, Start::NONE, &mut time),
+            false => {
+                run_ahead::<false, _, _>(&mut core, &port, &costs, &code, &mut time, &mut Unwatched)
+            }
+        };
+        assert_eq!((stop, core.hart.pc), (Stop::Shared, BASE + 12));
+        time
+    };
+    for is_lean in [false, true] {
+        assert_eq!(comes(0x02a5_02b3, is_lean), 103, "mul t0, a0, a0: a cycle, and the jump two");
+        assert_eq!(comes(0x02a5_12b3, is_lean), 106, "mulh: five, and the jump one");
+        assert_eq!(comes(0x02a5_52b3, is_lean), 136, "divu by zero: 35, and the jump one");
+    }
+}
+
+/// What comes to the decode stage while the instruction before it waits is a stage behind what was there before. Rows
+/// handler_l2 and ld_word.
+#[test]
+fn lines_that_come_while_an_access_waits_cost_a_cycle() {
+    let code = Code::new(BASE, PROGRAM_BYTES, Extensions::PSPIN);
+    let leaves = |waited: bool, over: u64| {
+        let mut lines = Lines { ready: vec![u64::MAX; PROGRAM_BYTES / 16], changes: 0 };
+        lines.ready[0] = 0;
+        let mut core = Core::new(&HartConfig::default(), BASE + 12);
+        (core.jumped, core.left) = (false, 99);
+        assert!(core.buffer.enter(BASE, 100, &lines), "its own line is here");
+        let last = core.buffer.fetch(&core.arrival(100), &code, &mut lines);
+        assert_eq!(last, Ok(100), "the last word asks for the next line in cycle 99");
+        (core.hart.pc, core.left, core.waited) = (BASE + 16, 100, waited);
+        core.buffer.fetch(&core.arrival(over), &code, &mut lines).expect("answered at once")
+    };
+    // The line comes in cycle 108.
+    assert_eq!([101, 107, 108, 150].map(|over| leaves(false, over)), [109, 109, 109, 150]);
+    assert_eq!([101, 107, 108, 150].map(|over| leaves(true, over)), [109, 109, 109, 151]);
 }

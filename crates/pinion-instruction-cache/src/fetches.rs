@@ -41,7 +41,8 @@ impl Bench {
         if !self.buffer.covers(pc) && !self.buffer.enter(pc, time, &self.cache) {
             let mut now = time;
             time = loop {
-                let arrival = Arrival { pc, time: now, left: self.left, jumped };
+                let left = self.left;
+                let arrival = Arrival { pc, time: now, left, jumped, behind_wait: false };
                 let (cache, program) = (&mut self.cache, &mut self.port);
                 let mut port = InstructionPort { core: 0, now, cache, program };
                 match self.buffer.fetch(&arrival, &self.program, &mut port) {

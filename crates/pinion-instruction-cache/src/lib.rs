@@ -11,6 +11,9 @@
 //! the cache. What cores ask for ahead is their prefetch buffers' affair. (RTL: icache_bank_mp_128,
 //! icache_intc, central_controller_128, merge_refill_cam_128_16, prog_mem.)
 
+mod lines;
+
+use lines::{Lines, NEVER};
 use pinion_cores::port::{self, Answer, HeldLines};
 use pinion_sim::queued_port::QueuedPort;
 use pinion_spin_machine::Machine;
@@ -30,49 +33,22 @@ const RETRY_CYCLES: u64 = 2;
 /// mp_pf_icache_ctrl_unit behind the peripherals' interconnect).
 const TO_CONTROL_CYCLES: u64 = 2;
 
-/// Stands for a line that is not there.
-const NEVER: u64 = u64::MAX;
-
 /// Makes the program memory's one port, which the clusters' caches share.
 pub fn program_port(machine: &Machine) -> QueuedPort {
     let beats = machine.instruction_cache.refill_port_cycles as u32;
     QueuedPort::new(machine.cluster.count, beats)
 }
 
-/// Holds a line's tag and the cycle in which it is written: whoever looks in a later one finds it.
+/// A line on its way.
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct Refill {
     line: u32,
-    written: u64,
-    /// When it was last written, for cores that had looked before; [`NEVER`]: it is on its way.
-    again: u64,
-    /// Turn of its last refill.
+    /// Where it is to be written.
+    place: usize,
+    /// The cycle in which it was asked for.
     turn: u64,
-}
-
-impl Entry {
-    /// Gives the cycle in which cores that waited for the line get its data.
-    fn ready(self) -> u64 {
-        self.written.saturating_add(1)
-    }
-}
-
-const EMPTY: u32 = u32::MAX;
-
-/// Bits of a word that has one for each line.
-const WORD_BITS: usize = 64;
-
-/// Chooses ways for a core by an 8-bit shift register with inverted linear feedback (bits 7, 3, 2, 1).
-#[derive(Clone, Copy, Debug)]
-struct RandomWays(u8);
-
-impl RandomWays {
-    fn next(&mut self, ways: usize) -> usize {
-        let fed = self.0 >> 7 ^ self.0 >> 3 ^ self.0 >> 2 ^ self.0 >> 1;
-        let way = usize::from(self.0 >> 1) % ways;
-        self.0 = self.0 << 1 | (!fed & 1);
-        way
-    }
+    /// The cycle in which it is written, if that is known.
+    written: Option<u64>,
 }
 
 /// A request that waits for its turn at the controller, or had it.
@@ -103,37 +79,27 @@ enum State {
 /// Decides when a core gets its instructions.
 #[derive(Clone, Debug)]
 pub struct InstructionCache {
-    entries: Vec<Entry>,
-    ways: usize,
-    sets_mask: u32,
+    lines: Lines,
     line_shift: u32,
-    /// By core: each looks at the tags itself, and chooses.
-    random: Vec<RandomWays>,
+    cores: usize,
     /// The first cycle in which the controller is free.
     free_at: u64,
     /// Which core it prefers: the one whose index differs least from this, the high bits first. It
     /// counts what was taken.
     preferred: usize,
+    /// Whether the one that it chose last cannot be taken, for want of room.
+    is_full: bool,
     /// What cores have asked for and have not heard of.
     requests: Vec<Request>,
+    /// Lines on their way, and the last ones that came.
+    refills: Vec<Refill>,
     /// Cycles from the one in which the port accepts a refill to that in which the line is written.
     accepted_to_written: u64,
     /// The cluster's index.
     cluster: u32,
-    /// By line of program memory: the cycle from which it and the next one are there, [`NEVER`] if
-    /// one is not.
-    pairs: Vec<u64>,
-    /// By line, too, a bit each: both are there once the last one has come.
-    paired: Vec<u64>,
-    /// No line was or will be written later than this, as far as is known.
-    last_ready: u64,
-    /// The first of those lines.
-    first_line: u32,
     /// The cycle from which it is on.
     on_from: u64,
     misses: u64,
-    /// Counts what was filled or turned on.
-    changes: u64,
 }
 
 /// Cycles from a request to its data where the cache has them.
@@ -143,28 +109,19 @@ impl InstructionCache {
     /// Makes a cache that is off.
     pub fn new(machine: &Machine, cluster: u32) -> Self {
         let config = &machine.instruction_cache;
-        let entries = (config.bytes / config.line_bytes) as usize;
-        let ways = config.ways as usize;
-        let lines = (machine.program.bytes / config.line_bytes) as usize + 1;
         Self {
-            entries: vec![Entry { line: EMPTY, written: 0, again: 0, turn: NEVER }; entries],
-            ways,
-            sets_mask: (entries / ways) as u32 - 1,
+            lines: Lines::new(machine),
             line_shift: config.line_bytes.trailing_zeros(),
-            random: vec![RandomWays(0); machine.cluster.cores as usize],
+            cores: machine.cluster.cores as usize,
             free_at: 0,
             preferred: 0,
+            is_full: false,
             requests: Vec::new(),
+            refills: Vec::new(),
             accepted_to_written: config.miss_cycles.saturating_sub(TO_CONTROLLER_CYCLES + 1),
             cluster,
-            pairs: vec![NEVER; lines],
-            // With a word on either side in which nothing is there.
-            paired: vec![0; lines / WORD_BITS + 3],
-            last_ready: 0,
-            first_line: machine.program.base / config.line_bytes,
             on_from: NEVER,
             misses: 0,
-            changes: 0,
         }
     }
 
@@ -175,59 +132,14 @@ impl InstructionCache {
             return now;
         }
         self.on_from = now + TO_CONTROL_CYCLES;
-        self.free_at = self.on_from + u64::from(self.sets_mask) + 1;
-        self.changes += 1;
+        self.free_at = self.on_from + u64::from(self.lines.sets());
+        self.lines.change();
         self.free_at
     }
 
     /// Gives the number of lines that had to be refilled.
     pub fn misses(&self) -> u64 {
         self.misses
-    }
-
-    fn set(&self, line: u32) -> std::ops::Range<usize> {
-        let first = (line & self.sets_mask) as usize * self.ways;
-        first..first + self.ways
-    }
-
-    #[inline]
-    fn find(&self, line: u32) -> Option<usize> {
-        self.set(line).find(|&index| self.entries[index].line == line)
-    }
-
-    /// Gives the last place of a line's set that holds nothing a core can see in a cycle.
-    fn free_place(&self, line: u32, now: u64) -> Option<usize> {
-        let free = |index: &usize| {
-            let entry = self.entries[*index];
-            entry.line == EMPTY || entry.written > now
-        };
-        self.set(line).rev().find(free)
-    }
-
-    /// Has a line written to a place.
-    fn fill(&mut self, place: usize, entry: Entry) {
-        self.changes += 1;
-        let line = entry.line;
-        let replaced = std::mem::replace(&mut self.entries[place], entry).line;
-        for line in [replaced, line] {
-            self.note_pair(line.wrapping_sub(1));
-            self.note_pair(line);
-        }
-    }
-
-    /// Notes from when on a line and the next one are there.
-    fn note_pair(&mut self, line: u32) {
-        let ready = |line| self.find(line).map_or(NEVER, |index| self.entries[index].ready());
-        let both = ready(line).max(ready(line.wrapping_add(1)));
-        let index = line.wrapping_sub(self.first_line) as usize;
-        if let Some(pair) = self.pairs.get_mut(index) {
-            *pair = both;
-            let (word, bit) = (index / WORD_BITS + 1, index % WORD_BITS);
-            self.paired[word] = self.paired[word] & !(1 << bit) | u64::from(both != NEVER) << bit;
-            if both != NEVER {
-                self.last_ready = self.last_ready.max(both);
-            }
-        }
     }
 
     /// Lets a core ask, at cycle `now`, for a line from cycle `from` on.
@@ -242,14 +154,10 @@ impl InstructionCache {
         if from < self.on_from {
             return self.ask(core, line, from + PAST_TO_CONTROLLER_CYCLES, None);
         }
-        let has = |index: usize| self.entries[index].written <= from;
-        if self.find(line).is_some_and(has) {
+        if self.lines.is_there(line, from) {
             return Answer::Data(from + HIT_CYCLES);
         }
-        let ways = self.ways;
-        let place = self
-            .free_place(line, from)
-            .unwrap_or_else(|| self.set(line).start + self.random[core].next(ways));
+        let place = self.lines.place(line, from, core);
         self.ask(core, line, from + TO_CONTROLLER_CYCLES, Some(place))
     }
 
@@ -267,7 +175,10 @@ impl InstructionCache {
         let Some(index) = found else { return Ok(now) };
         match self.requests[index].state {
             // Its turn is no sooner; another one may come before it.
-            State::Waits => Err(self.requests[index].from.max(self.free_at).max(now + 1)),
+            State::Waits => {
+                let again = self.requests[index].from.max(self.free_at).max(now + 1);
+                Err(if self.is_full { again.max(port.room_from()) } else { again })
+            }
             State::Refills(_) => Err(port.next().max(now + 1)),
             State::Served(data_at) => {
                 self.requests.swap_remove(index);
@@ -293,18 +204,19 @@ impl InstructionCache {
             let asking = asking.filter(|it| it.from <= turn);
             let Some(chosen) = asking.min_by_key(|it| it.core ^ preferred) else { return };
             let request = *chosen;
-            let state = self.take_turn(turn, request, port);
+            let taken = self.take_turn(turn, request, port);
+            (self.is_full, self.free_at) = (taken.is_none(), turn + 1);
+            let Some(state) = taken else { continue };
             if let Some(request) = self.requests.iter_mut().find(|it| it.core == request.core) {
                 request.state = state;
             }
-            self.free_at = turn + 1;
             self.prefer_next();
         }
     }
 
     /// Notes that the controller has taken something.
     fn prefer_next(&mut self) {
-        self.preferred = (self.preferred + 1) % self.random.len().next_power_of_two();
+        self.preferred = (self.preferred + 1) % self.cores.next_power_of_two();
     }
 
     /// Notes the refills that have entered the port's queue by a cycle.
@@ -312,59 +224,48 @@ impl InstructionCache {
         while let Some((asked, accepted)) = port.take_entered(self.cluster, by) {
             let turn = asked - 1;
             let written = accepted + self.accepted_to_written;
-            self.last_ready = self.last_ready.max(written + 1);
-            for entry in self.entries.iter_mut().filter(|entry| entry.turn == turn) {
-                (entry.written, entry.again) = (written.min(entry.written), written);
-            }
-            let mut line = None;
             for request in &mut self.requests {
                 if request.state == State::Refills(turn) {
-                    if request.place.is_none() {
-                        request.state = State::Served(written);
-                        continue;
-                    }
-                    request.state = State::Served(written + HIT_CYCLES);
-                    line = Some(request.line);
+                    let hit = if request.place.is_some() { HIT_CYCLES } else { 0 };
+                    request.state = State::Served(written + hit);
                 }
             }
-            if let Some(line) = line {
-                self.changes += 1;
-                self.note_pair(line.wrapping_sub(1));
-                self.note_pair(line);
+            if let Some(refill) = self.refills.iter_mut().find(|it| it.turn == turn) {
+                refill.written = Some(written);
+                let Refill { line, place, .. } = *refill;
+                self.lines.fill(place, line, written);
             }
         }
     }
 
-    /// Lets the controller take a request.
-    fn take_turn(&mut self, turn: u64, request: Request, port: &mut QueuedPort) -> State {
+    /// Lets the controller take a request; `None`: it cannot, for it would have to ask for the line, and
+    /// where those wait that it has asked for there is no room.
+    fn take_turn(&mut self, turn: u64, request: Request, port: &mut QueuedPort) -> Option<State> {
         let line = request.line;
-        let Some(place) = request.place else {
-            port.ask(self.cluster, turn + 1);
-            return State::Refills(turn);
-        };
-        let found = self.find(line);
-        if let Some(index) = found {
-            let entry = self.entries[index];
-            if entry.again == NEVER {
-                return State::Refills(entry.turn);
-            }
-            // The controller remembers the line that was written last for a cycle.
-            let last = [entry.written, entry.again].into_iter().find(|&at| turn <= at + 1);
-            match last {
-                Some(written) if turn < written => return State::Served(written + HIT_CYCLES),
-                Some(_) => return State::Served(turn + RETRY_CYCLES),
-                None => {}
-            }
+        if let Some(state) = request.place.and_then(|_| self.joins(line, turn)) {
+            return Some(state);
         }
-        self.misses += 1;
+        if !port.has_room(self.cluster, turn) {
+            return None;
+        }
         port.ask(self.cluster, turn + 1);
-        if let Some(index) = found {
-            (self.entries[index].again, self.entries[index].turn) = (NEVER, turn);
+        if let Some(place) = request.place {
+            self.misses += 1;
+            self.refills.push(Refill { line, place, turn, written: None });
         }
-        if found != Some(place) {
-            self.fill(place, Entry { line, written: NEVER, again: NEVER, turn });
-        }
-        State::Refills(turn)
+        Some(State::Refills(turn))
+    }
+
+    /// Says how a request for a line that is on its way, or was written last, goes on.
+    fn joins(&mut self, line: u32, turn: u64) -> Option<State> {
+        // The controller remembers the line that was written last for a cycle.
+        self.refills.retain(|it| it.written.is_none_or(|written| turn <= written + 1));
+        let refill = self.refills.iter().find(|it| it.line == line)?;
+        Some(match refill.written {
+            None => State::Refills(refill.turn),
+            Some(written) if turn < written => State::Served(written + HIT_CYCLES),
+            Some(_) => State::Served(turn + RETRY_CYCLES),
+        })
     }
 }
 
@@ -388,46 +289,32 @@ impl HeldLines for InstructionCache {
 
     #[inline(always)]
     fn has(&self, line: u32, now: u64) -> bool {
-        self.find(line).is_some_and(|index| self.entries[index].ready() <= now)
+        self.lines.has(line, now)
     }
 
     #[inline(always)]
     fn has_with_next(&self, line: u32, now: u64) -> bool {
-        match self.pairs.get(line.wrapping_sub(self.first_line) as usize) {
-            Some(&ready) => ready <= now,
-            None => self.has(line, now) && self.has(line.wrapping_add(1), now),
-        }
+        self.lines.has_with_next(line, now)
     }
 
     #[inline]
     fn around(&self, line: u32, now: u64, most: u32) -> [u32; 2] {
-        let index = line.wrapping_sub(self.first_line) as usize;
-        if index >= self.pairs.len() {
-            return [0, 0];
+        match self.lines.around(line, now, most) {
+            Some(around) => around,
+            None => port::around_one_by_one(self, line, now, most),
         }
-        if self.last_ready > now {
-            return port::around_one_by_one(self, line, now, most);
-        }
-        // The bits before the line's, the last one first, and those behind it.
-        let (word, bit) = (index / WORD_BITS + 1, (index % WORD_BITS) as u32);
-        let words =
-            |word: usize| u128::from(self.paired[word + 1]) << 64 | u128::from(self.paired[word]);
-        let before = (words(word - 1) << (64 - bit)).leading_ones();
-        let behind = (words(word) >> bit >> 1).trailing_ones();
-        [before.min(most), behind.min(most)]
     }
 
     #[inline]
     fn gives(&self, line: u32, from: u64) -> Option<u64> {
-        let has = |index: usize| self.entries[index].written <= from;
         let is_there =
-            self.on_from <= from && self.requests.is_empty() && self.find(line).is_some_and(has);
+            self.on_from <= from && self.requests.is_empty() && self.lines.stays(line, from);
         is_there.then_some(from + HIT_CYCLES)
     }
 
     #[inline(always)]
     fn changes(&self) -> u64 {
-        self.changes
+        self.lines.changes()
     }
 
     #[inline(always)]

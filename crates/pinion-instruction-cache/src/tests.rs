@@ -56,6 +56,53 @@ fn the_controller_prefers_another_core_after_each() {
     assert_eq!(came.map(|at| at - 2000), [10, 11, 16, 9, 9, 9, 9, 9]);
 }
 
+/// RTL axi_ar_buffer: a line that is asked for takes a place in a buffer of two until the port's queue has
+/// it; the controller waits, whoever comes, and its preference with it. Row ph1000-burst.
+#[test]
+fn the_controller_waits_for_room_in_the_buffer() {
+    let mut both = cache();
+    // Other clusters' requests keep the port's one entry a cycle busy.
+    for cluster in 1..4 {
+        (0..2).for_each(|_| both.1.ask(cluster, 1004));
+    }
+    let mut ask = |core, at| both.0.request(core, 100 * core as u32, (at, at), &mut both.1);
+    assert_eq!([0, 1, 2, 4].map(|core| ask(core, 1000)), [Answer::Later(1003); 4]);
+    // There is room for three; core 4 waits from 1006 to 1009, and core 3, which is preferred by then, goes first.
+    assert_eq!(ask(3, 1005), Answer::Later(1008));
+    let mut comes = |core| {
+        let mut now = 1005;
+        loop {
+            match both.0.serve(core, now, &mut both.1) {
+                Ok(at) => break at,
+                Err(later) => now = later,
+            }
+        }
+    };
+    assert_eq!([0, 1, 2, 3, 4].map(&mut comes), [1009, 1017, 1025, 1027, 1029]);
+}
+
+/// A line stays in its place until the one that gets it has come.
+#[test]
+fn who_looks_soon_enough_finds_what_is_replaced() {
+    let mut both = cache();
+    let lines: Vec<u32> = (0..5).map(|way| 0x400 + 64 * way).collect();
+    for (line, now) in lines[..4].iter().zip([1000, 1100, 1200, 1300]) {
+        assert_eq!(data(&mut both, *line, [(0, now)]), [now + 9], "it is not there");
+    }
+    let before = both.0.misses();
+    assert!(matches!(both.0.request(0, lines[4], (1400, 1400), &mut both.1), Answer::Later(_)));
+    let came = both.0.serve(0, 1404, &mut both.1);
+    assert_eq!(came, Ok(1409));
+    let found = |both: &mut (InstructionCache, QueuedPort), now| {
+        let there = lines[..4].iter().filter(|line| both.0.lines.is_there(**line, now));
+        there.count()
+    };
+    // It is written in 1408.
+    assert_eq!([1405, 1407, 1408].map(|now| found(&mut both, now)), [4, 4, 3]);
+    assert!(!both.0.lines.is_there(lines[4], 1407) && both.0.lines.is_there(lines[4], 1408));
+    assert_eq!(both.0.misses() - before, 1);
+}
+
 /// Row capacity: of 320 lines in sequence, the second time through 256 lines of cache, 122 missed
 /// on the RTL. With the oldest replaced all of them would.
 #[test]
@@ -78,7 +125,7 @@ fn replaces_at_random() {
 fn looks_around_as_if_line_by_line() {
     let mut both = cache();
     let mut random = pinion_sim::random::Xorshift32::new(5);
-    let first = both.0.first_line;
+    let first = both.0.lines.first_line;
     let mut found = 0;
     for round in 0..400 {
         let line = first + random.draw() % 300;

@@ -1,22 +1,33 @@
 //! A port that takes bursts of some length from several requesters, each of which queues in front of it.
 //!
-//! In: requests, by requester, with the cycle from which each is there. Out: the cycle in which each is
-//! accepted. Holds one queue: requests enter it one a cycle, by turns where several are there, and the port
-//! takes them in that order. (RTL: axi_mux with axi_ar_buffer in front, and the queue of axi_to_mem behind it,
-//! in PsPIN's prog_mem.)
+//! In: requests, by requester, with the cycle from which each is there; a requester asks only while its buffer
+//! has room. Out: the cycle in which each is accepted. Holds a buffer for each requester and one queue: requests
+//! enter that one a cycle, by turns where several are there, while it has room, and the port takes them in
+//! that order. Whose turn it is stays where there is none. (RTL: axi_mux with axi_ar_buffer in front, and the
+//! queue of axi_to_mem behind it, in PsPIN's prog_mem.)
 
 use std::collections::VecDeque;
 
 use crate::arbiter::{Requests, RoundRobin};
 
+/// Requests that a requester's buffer holds (RTL: axi_ar_buffer).
+const BUFFERED: usize = 2;
+
+/// Requests that the queue holds (RTL: axi_to_mem, i_rd_regu_fifo).
+const QUEUED: usize = 16;
+
 /// Orders requests.
 #[derive(Clone, Debug)]
 pub struct QueuedPort {
-    /// By requester: from when on each waits.
+    /// By requester: from when on each in its buffer waits.
     waiting: Vec<VecDeque<u64>>,
+    /// By requester: the cycle in which its last one left the buffer.
+    left: Vec<u64>,
     /// By requester: what has entered the queue and was not heard of: from when on it waited, and when it is
     /// accepted.
     entered: Vec<VecDeque<(u64, u64)>>,
+    /// When the last ones that entered the queue are accepted: as many as it holds.
+    queue: VecDeque<u64>,
     asking: Requests,
     turns: RoundRobin,
     free_at: u64,
@@ -30,8 +41,10 @@ impl QueuedPort {
     pub fn new(requesters: u32, beats: u32) -> Self {
         let queues = requesters as usize;
         Self {
-            waiting: vec![VecDeque::new(); queues],
+            waiting: vec![VecDeque::with_capacity(BUFFERED); queues],
+            left: vec![0; queues],
             entered: vec![VecDeque::new(); queues],
+            queue: VecDeque::with_capacity(QUEUED),
             asking: Requests::new(requesters),
             turns: RoundRobin::default(),
             free_at: 0,
@@ -40,7 +53,21 @@ impl QueuedPort {
         }
     }
 
-    /// Lets a requester ask for a burst from a cycle on.
+    /// Says whether a requester's buffer has room in a cycle, which is none before the last one asked about.
+    pub fn has_room(&mut self, requester: u32, cycle: u64) -> bool {
+        self.enter(cycle.saturating_sub(1));
+        let requester = requester as usize;
+        // What leaves in this cycle makes room in the next one.
+        let leaves = self.left[requester] == cycle;
+        self.waiting[requester].len() + usize::from(leaves) < BUFFERED
+    }
+
+    /// Gives a cycle before which a requester's buffer, which is full, has no room.
+    pub fn room_from(&self) -> u64 {
+        self.next() + 1
+    }
+
+    /// Lets a requester ask for a burst from a cycle on: its buffer had room in the one before.
     pub fn ask(&mut self, requester: u32, from: u64) {
         self.waiting[requester as usize].push_back(from);
     }
@@ -54,18 +81,29 @@ impl QueuedPort {
 
     /// Gives the cycle in which the next request of those in front of the queue may enter it.
     pub fn next(&self) -> u64 {
-        self.first().map_or(self.seen_from, |from| self.seen_from.max(from))
+        self.chosen_from(self.first()).max(self.queue_from())
+    }
+
+    /// Gives the cycle in which the next of those who wait is chosen, the first of them since `first`.
+    fn chosen_from(&self, first: Option<u64>) -> u64 {
+        first.map_or(self.seen_from, |first| self.seen_from.max(first))
+    }
+
+    /// Gives the cycle from which the queue has room.
+    fn queue_from(&self) -> u64 {
+        if self.queue.len() < QUEUED { 0 } else { self.queue.front().map_or(0, |&at| at + 1) }
     }
 
     /// Lets those who ask in the cycles up to `by` enter the queue, one a cycle.
     fn enter(&mut self, by: u64) {
         while let Some(first) = self.first() {
-            let cycle = first.max(self.seen_from);
+            let chosen = self.chosen_from(Some(first));
+            let cycle = chosen.max(self.queue_from());
             if cycle > by {
                 return;
             }
             for (requester, waiting) in self.waiting.iter().enumerate() {
-                let asks = waiting.front().is_some_and(|&from| from <= cycle);
+                let asks = waiting.front().is_some_and(|&from| from <= chosen);
                 self.asking.set(requester as u32, asks);
             }
             let Some(requester) = self.turns.grant(&self.asking) else { return };
@@ -74,6 +112,11 @@ impl QueuedPort {
             if let Some(from) = self.waiting[requester].pop_front() {
                 self.entered[requester].push_back((from, at));
             }
+            self.left[requester] = cycle;
+            if self.queue.len() == QUEUED {
+                self.queue.pop_front();
+            }
+            self.queue.push_back(at);
             self.free_at = at + u64::from(self.beats);
             self.seen_from = cycle + 1;
         }
@@ -93,18 +136,53 @@ mod tests {
     #[test]
     fn requesters_are_served_by_turns() {
         let mut port = QueuedPort::new(4, 2);
-        [101, 102, 103, 103].into_iter().for_each(|from| port.ask(0, from));
-        port.ask(1, 103);
-        port.ask(2, 103);
+        [101, 102].into_iter().for_each(|from| port.ask(0, from));
         assert_eq!(port.next(), 101);
         assert_eq!(port.take_entered(1, 102), None);
-        let mut entered = |requester, by| -> Vec<_> {
+        let mut entered = |port: &mut QueuedPort, requester, by| -> Vec<_> {
             std::iter::from_fn(|| port.take_entered(requester, by)).collect()
         };
         // What has entered knows when it is accepted.
-        assert_eq!(entered(0, 102), [(101, 101), (102, 103)]);
-        assert_eq!(entered(1, 200), [(103, 107)]);
-        assert_eq!(entered(2, 200), [(103, 109)]);
-        assert_eq!(entered(0, 200), [(103, 105), (103, 111)]);
+        assert_eq!(entered(&mut port, 0, 102), [(101, 101), (102, 103)]);
+        [103, 103].into_iter().for_each(|from| port.ask(0, from));
+        port.ask(1, 103);
+        port.ask(2, 103);
+        assert_eq!(entered(&mut port, 1, 200), [(103, 107)]);
+        assert_eq!(entered(&mut port, 2, 200), [(103, 109)]);
+        assert_eq!(entered(&mut port, 0, 200), [(103, 105), (103, 111)]);
+    }
+
+    /// RTL axi_ar_buffer: two requests of each wait for the port's choice, and a third one for room.
+    #[test]
+    fn a_buffer_has_room_when_one_has_left() {
+        let mut port = QueuedPort::new(2, 2);
+        (0..2).for_each(|requester| (0..2).for_each(|_| port.ask(requester, 100)));
+        // The lowest is chosen first, in 100, and the other one in 101.
+        let has_room: Vec<_> = (100..104)
+            .map(|cycle| [0, 1].map(|requester| port.has_room(requester, cycle)))
+            .collect();
+        assert_eq!(has_room, [[false, false], [true, false], [true, true], [true, true]]);
+        assert!(port.has_room(1, 104));
+    }
+
+    /// RTL axi_to_mem: a queue of sixteen; who is next while it is full was chosen when it was.
+    #[test]
+    fn what_finds_the_queue_full_waits_in_its_turn() {
+        let mut port = QueuedPort::new(2, 2);
+        let mut accepted = Vec::new();
+        for cycle in 100..200 {
+            if port.has_room(0, cycle) {
+                port.ask(0, cycle + 1);
+            }
+            accepted.extend(std::iter::from_fn(|| port.take_entered(0, cycle)));
+        }
+        // One is accepted every two cycles; later, sixteen are in the queue and one before it in the buffer.
+        assert_eq!(accepted[..3], [(101, 101), (102, 103), (103, 105)]);
+        let waits: Vec<_> = accepted.iter().map(|(from, at)| at - from).collect();
+        assert_eq!(waits.iter().max(), Some(&(2 * 17 - 1)), "{waits:?}");
+        // The other one comes while it is full and one of the first is chosen.
+        port.ask(1, 200);
+        let of_other = (200..300).find_map(|by| port.take_entered(1, by)).expect("it is accepted");
+        assert!(of_other.1 - of_other.0 > 32, "{of_other:?}");
     }
 }

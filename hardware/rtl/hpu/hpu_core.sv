@@ -144,15 +144,16 @@ module hpu_core #(
     wire        leaves = d_valid && !waits && x_ready && !kills;
     wire        accesses = x_load || x_store;
 
-    // A jump goes as soon as its register is here, though it may leave later, behind an access.
+    // A jump goes as soon as its register is here, though it may leave later, behind an access or a product.
     assign jumps = d_valid && d_known && is_any_jump && !jumped && !unread && !unwritten && !kills
-        && (x_ready || accesses);
+        && (x_ready || accesses || x_multiply);
     wire [31:0] jump_sum = (is_jump ? {d_pc, 1'b0} : rs1_value) + immediate;
     assign jump_target = jump_sum[31:1];
 
     // Behind what is sure to go elsewhere nothing is fetched.
     wire        stops = (d_valid && (!d_known || is_call || is_break || is_return)) || (x_valid && x_return);
-    assign f_ready = (!d_valid || leaves) && !redirect && !trap && !stops;
+    // While what is ahead waits nothing comes here, even if nobody is here.
+    assign f_ready = (d_valid ? leaves : x_ready) && !redirect && !trap && !stops;
     always @(posedge clock) begin
         d_valid <= !reset && !kills && ((d_valid && !leaves) || (f_valid && f_ready));
         jumped <= !reset && !kills && !leaves && (jumped || jumps);

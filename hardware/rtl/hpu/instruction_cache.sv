@@ -81,7 +81,6 @@ module instruction_cache #(
     wire                  any_asks;
     wire [CORE-1:0]       distance;
     first_one #(.COUNT(CORES)) find_nearest (.bits(by_distance), .any(any_asks), .index(distance));
-    wire                  turn = any_asks && !stands;
     wire [CORE-1:0]       chosen = distance ^ preferred;
     wire [LINE_BITS-1:0]  wanted = own_lines[chosen*LINE_BITS +: LINE_BITS];
     wire [SET-1:0]        set = wanted[SET-1:0];
@@ -98,7 +97,11 @@ module instruction_cache #(
     first_one #(.COUNT(CORES)) find_shared (.bits(shared), .any(any_shared), .index(sharer));
     wire                  shares = !reads_past && any_shared;
     wire                  looks_again = !reads_past && !shares && found && is_last != 0 && last_line == wanted;
-    wire                  begins = turn && !shares && !looks_again;
+    // One that needs a refill has its turn when there is room for the request, and keeps the others waiting.
+    wire                  needs = !shares && !looks_again;
+    wire                  room;
+    wire                  turn = any_asks && !stands && (room || !needs);
+    wire                  begins = turn && needs;
     wire                  fills = begins && !reads_past && !(found && found_way == place);
 
     // What comes, and where it belongs.
@@ -108,12 +111,11 @@ module instruction_cache #(
     wire [WAYS-1:0]      done_mask = masks[refill_done_core*WAYS +: WAYS];
     wire                 keeps = refill_done && !past[refill_done_core];
 
-    // Requests go on a cycle later.
-    wire room;
+    // Requests go on a cycle later, as the published buffer in front of program memory takes two.
     /* verilator lint_off UNUSEDSIGNAL */
-    wire [$clog2(CORES+1)-1:0] waiting;
+    wire [1:0] waiting;
     /* verilator lint_on UNUSEDSIGNAL */
-    queue #(.WIDTH(LINE_BITS + CORE), .DEPTH(CORES)) refills (
+    queue #(.WIDTH(LINE_BITS + CORE), .DEPTH(2)) refills (
         .clock(clock), .reset(reset), .in_valid(begins), .in_ready(room), .in_data({wanted, chosen}),
         .out_valid(refill_valid), .out_ready(refill_ready), .out_data({refill_line, refill_core}), .count(waiting)
     );
@@ -237,7 +239,6 @@ module instruction_cache #(
         end
     end
 
-    wire _unused = &{1'b0, room};
 endmodule
 
 `default_nettype wire

@@ -177,7 +177,7 @@ fn compare_run(run: &Run, ours: &Passages, rtl: &Passages) -> Vec<Comparison> {
     };
     let latency = compare("packet_latency_ns", ours.latency_ns(), rtl.latency_ns());
     vec![
-        latency.with_error(ours.median_error(rtl), limit),
+        latency.with_error(ours.median_error(rtl), limit).with_packets(ours.in_its_cycles(rtl)),
         compare("duration_ns", ours.duration_ns(), rtl.duration_ns()),
     ]
 }

@@ -49,12 +49,14 @@ fn compare_row(set: &Set, machine: &Machine, row: &Row) -> Result<Vec<Comparison
     if let Some(failure) = ours.completion_failure(&row.row, &rtl) {
         return Ok(vec![failure]);
     }
+    let packets = ours.in_its_cycles(&rtl);
     let latency = (ours.latency_ns(), rtl.latency_ns());
     if row.scenario.starts_with("single_") || row.scenario.starts_with("slow_") {
-        return Ok(vec![comparison(row, "latency_ns", latency.0, latency.1)]);
+        return Ok(vec![comparison(row, "latency_ns", latency.0, latency.1).with_packets(packets)]);
     }
+    let duration = comparison(row, "duration_ns", ours.duration_ns(), rtl.duration_ns());
     Ok(vec![
-        comparison(row, "duration_ns", ours.duration_ns(), rtl.duration_ns()),
+        duration.with_packets(packets),
         comparison(row, "burst_latency_ns", latency.0, latency.1),
     ])
 }

@@ -11,6 +11,9 @@ use crate::{Comparison, Tolerance};
 /// Bounds a row's simulated time.
 const LONGEST: Time = Time::from_ns(1_000_000_000);
 
+/// A cycle of the hardware whose packets are compared.
+const CYCLE_NS: f64 = 1.0;
+
 /// Holds when a packet's HER was handed over and when its completion came back.
 #[derive(Debug, Clone, Copy)]
 pub struct Passage {
@@ -68,9 +71,8 @@ impl Passages {
 
     /// Gives the time from the first HER to the last completion.
     pub fn duration_ns(&self) -> f64 {
-        let passages = || self.by_packet.values();
-        let first = passages().map(|passage| passage.her_ns).fold(f64::INFINITY, f64::min);
-        passages().map(|passage| passage.done_ns).fold(f64::NEG_INFINITY, f64::max) - first
+        let last = self.by_packet.values().map(|passage| passage.done_ns);
+        last.fold(f64::NEG_INFINITY, f64::max) - self.first_her_ns()
     }
 
     /// Gives the median over packets of the latency's relative error, without its sign.
@@ -80,6 +82,25 @@ impl Passages {
             Some((ours.latency_ns() / rtl - 1.0).abs())
         });
         crate::median(errors.collect())
+    }
+
+    /// Counts the packets whose HER and completion come in the hardware's very cycles, from the first HER on, and all.
+    pub fn in_its_cycles(&self, rtl: &Self) -> [usize; 2] {
+        let (ours, theirs) = (self.first_her_ns(), rtl.first_her_ns());
+        let same = rtl.by_packet.iter().filter(|(packet, rtl)| {
+            let is_same = |ours_ns: f64, rtl_ns: f64| {
+                ((ours_ns - ours) - (rtl_ns - theirs)).abs() < CYCLE_NS / 2.0
+            };
+            self.by_packet.get(packet).is_some_and(|it| {
+                is_same(it.her_ns, rtl.her_ns) && is_same(it.done_ns, rtl.done_ns)
+            })
+        });
+        [same.count(), rtl.by_packet.len()]
+    }
+
+    /// Gives when the first HER was handed over.
+    fn first_her_ns(&self) -> f64 {
+        self.by_packet.values().map(|passage| passage.her_ns).fold(f64::INFINITY, f64::min)
     }
 
     /// Compares which packets completed; gives a failure if not the same ones did.
@@ -118,6 +139,14 @@ mod tests {
         assert!((ours.median_error(&rtl) - 0.05).abs() < 1e-9);
         assert_eq!((rtl.duration_ns(), ours.duration_ns()), (420.0, 375.0));
         assert!(ours.completion_failure("row", &rtl).is_none());
+    }
+
+    #[test]
+    fn packets_in_the_very_cycles_are_counted_from_the_first_on() {
+        let rtl = passages(&[(0, 0.0, 100.0), (1, 10.0, 210.0), (2, 20.0, 420.0)]);
+        let ours = passages(&[(0, 5.0, 105.0), (1, 15.0, 216.0), (2, 25.0, 425.0)]);
+        assert_eq!(ours.in_its_cycles(&rtl), [2, 3], "the second one is a cycle late");
+        assert_eq!(passages(&[(0, 5.0, 105.0)]).in_its_cycles(&rtl), [1, 3]);
     }
 
     #[test]

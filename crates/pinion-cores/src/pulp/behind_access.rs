@@ -9,7 +9,7 @@ use pinion_translate::Left;
 use super::Core;
 use super::code::{Code, MicroOp};
 use super::costs::Costs;
-use super::lean::{End, Start, run_on, stop_at, within};
+use super::lean::{End, Start, last_waits, run_on, stop_at, within};
 use super::run_ahead::RUN_AHEAD_CYCLES;
 use super::translated::{Behind, Placed};
 use crate::port::{Destinations, HeldLines, Stop};
@@ -72,6 +72,7 @@ pub fn run_behind_block<P: HeldLines + Destinations + Copy>(
         return None;
     }
     (core.left, core.jumped) = (now - left.last_cycles(), left.jumped());
+    core.waited = last_waits(left);
     let is_within = reach.contains(place);
     if left.yields() || !is_within {
         core.buffer.note(base.wrapping_add(placed.places[left.last_step()] << 1));
@@ -82,7 +83,7 @@ pub fn run_behind_block<P: HeldLines + Destinations + Copy>(
         return None;
     }
     let ops = if is_within { within(micro, reach) } else { &micro[..0] };
-    let start = Start { place, ..Start::NONE };
+    let start = Start { place, waited: core.waited, ..Start::NONE };
     let begun = limit - RUN_AHEAD_CYCLES;
     run_on(core, port, costs, (code, micro), (start, reach, ops), (now, begun), time, stop)
 }

@@ -17,6 +17,9 @@ use super::translated::Placed;
 use super::{Core, NO_REGISTER, Stalls};
 use crate::port::{Destinations, HeldLines, Stop};
 
+/// Stands for a number of instructions that is never reached.
+const NEVER: u64 = u64::MAX;
+
 /// Says whence a core runs ahead: what an access that it has just executed left behind.
 #[derive(Clone, Copy, Debug)]
 pub struct Start {
@@ -80,6 +83,23 @@ pub fn run_lean<P: HeldLines + Destinations + Copy>(
     }
 }
 
+/// Gives an access to near memory and its place; or `None`, and writes it to `stop`, if what is behind it is not
+/// within reach: whoever asks for that does so while the access waits for its turn.
+#[inline(always)]
+fn near(
+    address: u32,
+    place: u32,
+    one: &MicroOp,
+    ops: &[MicroOp],
+    stop: &mut Stop,
+) -> Option<(u32, u32)> {
+    if (place + u32::from(one.step)) as usize >= ops.len() {
+        *stop = Stop::Near(address);
+        return None;
+    }
+    Some((address, place))
+}
+
 /// Says what ended a way through the loop, where it does not end at near memory.
 pub(super) enum End {
     /// The core yields, or must fetch.
@@ -91,8 +111,8 @@ pub(super) enum End {
 }
 
 /// Executes like [`run_lean`] a program with its micro-operations; gives the address that is accessed
-/// next and the instruction's place, or writes to `stop` why there is none in near memory. Stops at
-/// near memory are most, and many: nothing but numbers goes back and forth.
+/// next and the instruction's place, or writes to `stop` why there is none in near memory, or that it is the last
+/// within reach. Stops at near memory are most, and many: nothing but numbers goes back and forth.
 #[inline(always)]
 pub fn run_to_near<P: HeldLines + Destinations + Copy>(
     core: &mut Core,
@@ -111,7 +131,9 @@ pub fn run_to_near<P: HeldLines + Destinations + Copy>(
     let mut reach = core.buffer.reach(&port, base);
     if !reach.contains(place) {
         let pc = base.wrapping_add(place << 1);
-        let Some(entered) = core.buffer.enter_run(pc, now, port, base) else {
+        let may_enter = !(start.waited && core.buffer.came_behind(core.left));
+        let entered = may_enter.then(|| core.buffer.enter_run(pc, now, port, base)).flatten();
+        let Some(entered) = entered else {
             (core.hart.pc, core.loaded, core.waited) = (pc, start.loaded, start.waited);
             core.stalls.load_use += start.response;
             (*time, *stop) = (now, Stop::Shared);
@@ -134,7 +156,7 @@ pub fn run_to_near<P: HeldLines + Destinations + Copy>(
             core.hart.pc = base.wrapping_add(place << 1);
             core.buffer.note(core.hart.pc);
             *time = now;
-            return Some((address, place));
+            return near(address, place, one, ops, stop);
         }
     }
     let start = Start { place, ..start };
@@ -160,6 +182,8 @@ pub(super) fn run_on<'a, P: HeldLines + Destinations + Copy>(
     // left; what comes behind leaves a cycle after the other.
     let mut passed = now;
     let mut retired = 0;
+    // How many were retired when the next one came behind one that waited.
+    let mut behind_wait = if start.waited { 0 } else { NEVER };
     let end = 'run: loop {
         // A run: all that only computes, and what ends it. Its cycles are counted beforehand.
         let Some(mut one) = ops.get(place as usize) else {
@@ -167,7 +191,9 @@ pub(super) fn run_on<'a, P: HeldLines + Destinations + Copy>(
                 break 'run End::Other;
             }
             let pc = base.wrapping_add(place << 1);
-            let Some(entered) = core.buffer.enter_run(pc, now, port, base) else {
+            let may_enter = !(behind_wait == retired && core.buffer.came_behind(core.left));
+            let entered = may_enter.then(|| core.buffer.enter_run(pc, now, port, base)).flatten();
+            let Some(entered) = entered else {
                 break 'run End::Shared;
             };
             (reach, ops) = (entered, within(micro, entered));
@@ -177,7 +203,7 @@ pub(super) fn run_on<'a, P: HeldLines + Destinations + Copy>(
             && !one.kind.accesses()
             && let Some(placed) = code.block(one.block)
             && placed.lies_within(reach)
-            && !(start.waited && retired == 0)
+            && behind_wait != retired
         {
             let left = execute(core, placed, (begun + RUN_AHEAD_CYCLES).saturating_sub(now));
             retired += 1; // the others are counted
@@ -196,7 +222,7 @@ pub(super) fn run_on<'a, P: HeldLines + Destinations + Copy>(
                 return Some((address, place));
             }
             (core.left, core.jumped) = (now - left.last_cycles(), left.jumped());
-            passed = now;
+            (passed, behind_wait) = (now, if last_waits(left) { retired } else { NEVER });
             if left.yields() || !reach.contains(place) {
                 core.buffer.note(base.wrapping_add(placed.places[left.last_step()] << 1));
                 if left.yields() {
@@ -242,11 +268,11 @@ pub(super) fn run_on<'a, P: HeldLines + Destinations + Copy>(
                     }
                     core.hart.instret += retired;
                     (core.left, core.jumped) = (now, false);
-                    core.waited = start.waited & (retired == 0);
+                    core.waited = behind_wait == retired;
                     core.hart.pc = base.wrapping_add(place << 1);
                     core.buffer.note(core.hart.pc);
                     *time = now;
-                    return Some((address, place));
+                    return near(address, place, one, ops, stop);
                 }
                 Kind::Jal | Kind::Jalr => {
                     let behind = base.wrapping_add((place + u32::from(one.step)) << 1);
@@ -263,10 +289,10 @@ pub(super) fn run_on<'a, P: HeldLines + Destinations + Copy>(
                         core.stalls.load_use += held;
                     }
                     // Where a jump leaves in the decode stage, it costs no bubble of its own directly
-                    // behind an access that waited, unless both write one register.
-                    let goes_first = goes_at < now && start.loaded != one.rd as u8;
-                    let is_behind = start.waited && retired == 0 && costs.jump_behind_access;
-                    let hidden = is_behind && goes_first;
+                    // behind what waited, unless that was an access and both write one register.
+                    let is_same = retired == 0 && start.loaded == one.rd as u8;
+                    let is_behind = behind_wait == retired && costs.jump_behind_access;
+                    let hidden = is_behind && goes_at < now && !is_same;
                     let bubbles = if hidden { 0 } else { costs.jump - 1 };
                     core.stalls.branch += bubbles;
                     retired += 1;
@@ -288,7 +314,7 @@ pub(super) fn run_on<'a, P: HeldLines + Destinations + Copy>(
                 Kind::Mul | Kind::Long => {
                     (core.left, core.jumped) = (now, false);
                     retired += 1;
-                    now += match one.kind {
+                    let cycles = match one.kind {
                         Kind::Mul => {
                             let value = a.wrapping_mul(b());
                             one.rd.set(x, value);
@@ -298,7 +324,11 @@ pub(super) fn run_on<'a, P: HeldLines + Destinations + Copy>(
                         }
                         _ => long(core, costs, code, place),
                     };
+                    now += cycles;
                     passed = now;
+                    if cycles > 1 {
+                        behind_wait = retired;
+                    }
                     if place + u32::from(one.step) >= reach.end {
                         core.buffer.note(base.wrapping_add(place << 1));
                     }
@@ -365,7 +395,7 @@ pub(super) fn run_on<'a, P: HeldLines + Destinations + Copy>(
     if passed != now {
         (core.left, core.jumped) = (now - 1, false);
     }
-    core.waited = start.waited && retired == 0;
+    core.waited = behind_wait == retired;
     core.hart.instret += retired;
     if retired == 0 && start.stalls == 0 && matches!(end, End::Other) {
         core.loaded = start.loaded; // what comes may not even be an instruction
@@ -382,6 +412,11 @@ fn execute(core: &mut Core, placed: &Placed, budget: u64) -> Left {
     let left = placed.execute(core, &mut [0; 4], budget);
     core.hart.instret -= 1;
     left
+}
+
+/// Says whether the last instruction of a block that was left behind it held the decode stage.
+pub(super) fn last_waits(left: Left) -> bool {
+    !left.jumped() && left.last_cycles() > 1
 }
 
 /// Leaves a core whole at a place, to which it comes at a time and which may be within reach, where something

@@ -12,6 +12,7 @@
 //! [`InstructionPort`]: crate::port::InstructionPort
 //! [`Destinations`]: crate::port::Destinations
 
+mod arrival;
 pub mod behind_access;
 pub mod code;
 pub mod costs;
@@ -25,7 +26,8 @@ mod stalls;
 mod translated;
 mod went;
 
-use pinion_isa::{Access, Class, Hart, HartConfig, Instruction, MemoryKind};
+use crate::port::{Destinations, HeldLines, Stop};
+use pinion_isa::{Access, Class, DecodedProgram, Hart, HartConfig, Instruction, MemoryKind};
 
 pub use costs::Costs;
 use costs::REGISTER_BITS;
@@ -67,7 +69,7 @@ pub struct Core {
     pub jumped: bool,
     /// Cycle in which the last instruction left the decode stage.
     pub left: u64,
-    /// Whether its last access had to wait.
+    /// Whether its last instruction had to wait, an access, or took more than a cycle to compute.
     pub waited: bool,
     /// What a jump to a register may have to wait for: the registers of the last two loads.
     late: [Late; 2],
@@ -108,7 +110,28 @@ impl Core {
     /// is in its way.
     #[inline]
     pub const fn arrival(&self, time: u64) -> Arrival {
-        Arrival { pc: self.hart.pc, time, left: self.left, jumped: self.jumped }
+        let (pc, left, jumped) = (self.hart.pc, self.left, self.jumped);
+        Arrival { pc, time, left, jumped, behind_wait: self.waited }
+    }
+
+    /// Says how the instruction behind the one at the program counter, which leaves the decode stage at `time`, comes there.
+    #[inline]
+    pub fn behind(&self, time: u64, program: &DecodedProgram<u32>) -> Option<Arrival> {
+        let pc = self.hart.pc + u32::from(program.get(self.hart.pc)?.length);
+        Some(Arrival { pc, time: time + 1, left: time, jumped: false, behind_wait: false })
+    }
+
+    /// Says whether the instruction behind the one at the program counter, which leaves the decode stage at `time`, asks
+    /// for a line in the cycle behind, be the one before it through or not.
+    #[inline]
+    pub fn asks_behind(
+        &self,
+        time: u64,
+        program: &DecodedProgram<u32>,
+        cache: &impl HeldLines,
+    ) -> bool {
+        let Some(behind) = self.behind(time, program) else { return false };
+        self.buffer.asks_ahead(&behind, program, cache).is_some()
     }
 
     /// Notes that an instruction to which it came at `time` was fetched, and executes later or at once.
@@ -116,7 +139,8 @@ impl Core {
     pub const fn fetched(&mut self, time: u64, executes: u64) {
         if executes > time {
             self.stalls.pipeline.fetch += executes - time;
-            self.loaded = NO_REGISTER; // what was loaded came meanwhile
+            // What was loaded came meanwhile, and what waited is over.
+            (self.loaded, self.waited) = (NO_REGISTER, false);
         }
     }
 
@@ -164,6 +188,19 @@ impl Core {
         if !matches!(access.kind, MemoryKind::Store) {
             self.loaded = access.rd;
         }
+    }
+
+    /// Says where the instruction at the program counter goes, if it accesses memory.
+    pub fn next_access(
+        &self,
+        port: &impl Destinations,
+        costs: &Costs,
+        program: &DecodedProgram<u32>,
+    ) -> Option<Stop> {
+        let one = program.get(self.hart.pc).filter(|one| costs.accesses(one.class))?;
+        let address =
+            if costs.xpulp { self.address::<true>(one) } else { self.address::<false>(one) };
+        Some(port.destination(one, address))
     }
 
     /// Gives the address that a memory instruction accesses. Always inlined: called, it costs

@@ -10,6 +10,7 @@
 
 use pinion_isa::{Class, DecodedProgram};
 
+pub use super::arrival::Arrival;
 pub(super) use super::reach::Reach;
 use super::reach::{NO_RUN, Run};
 use crate::port::{Answer, HeldLines, InstructionPort};
@@ -73,19 +74,6 @@ const fn calm_bytes(line_bytes: u32) -> u32 {
 
 /// Lines that a run goes on to either side, at most.
 const RUN_LINES: u32 = 32;
-
-/// Says how a core came to an instruction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Arrival {
-    /// The instruction's address.
-    pub pc: u32,
-    /// Cycle in which it leaves the decode stage if nothing is in its way.
-    pub time: u64,
-    /// Cycle in which the one before left it.
-    pub left: u64,
-    /// Whether the core jumped here.
-    pub jumped: bool,
-}
 
 impl Default for PrefetchBuffer {
     fn default() -> Self {
@@ -207,6 +195,12 @@ impl PrefetchBuffer {
         (self.entered, self.run, self.held) = (false, NO_RUN, None);
     }
 
+    /// Says whether what it asked for last came, or comes, later than a cycle.
+    #[inline(always)]
+    pub(super) fn came_behind(&self, cycle: u64) -> bool {
+        self.data_at > cycle
+    }
+
     /// Says whether what it asked for has come by cycle `time`.
     #[inline(always)]
     fn is_free(&self, time: u64) -> bool {
@@ -300,16 +294,28 @@ impl PrefetchBuffer {
                 self.request(arrival, last, arrival.left.saturating_sub(1), cache)?;
             }
             self.line = last;
-            time = time.max(self.data_at + 1);
+            time = arrival.leaves(self.data_at);
         }
         self.open_window(&Arrival { time, ..*arrival }, length, program, cache);
         Ok(time)
     }
 
-    /// Says whether [`Self::look_ahead`] may ask the cache for something.
-    fn looks_ahead(&self, behind: &Arrival, cache: &impl HeldLines) -> bool {
-        let is_here = self.line() == behind.pc >> cache.line_shift();
-        is_here && self.later.is_none() && !self.covers(behind.pc)
+    /// Gives the cycle from which an instruction that comes to the decode stage asks for the next line, if it is to.
+    pub(super) fn asks_ahead(
+        &self,
+        behind: &Arrival,
+        program: &DecodedProgram<u32>,
+        cache: &impl HeldLines,
+    ) -> Option<u64> {
+        let line = self.line();
+        let is_here = line == behind.pc >> cache.line_shift() && self.ahead != line + 1;
+        if !is_here || self.later.is_some() || self.covers(behind.pc) {
+            return None;
+        }
+        let length = program.get(behind.pc).map_or(2, |instruction| u32::from(instruction.length));
+        let end = (line + 1) << cache.line_shift();
+        let asked = Self::asks_ahead_at(behind, length, end, program);
+        asked.filter(|_| !cache.has(line + 1, behind.time))
     }
 
     /// Says whether a line that it has asked for ahead is on its way, and the core does not wait for it.
@@ -325,7 +331,7 @@ impl PrefetchBuffer {
         program: &DecodedProgram<u32>,
         cache: &mut impl InstructionPort,
     ) {
-        if !self.looks_ahead(behind, cache) {
+        if self.asks_ahead(behind, program, cache).is_none() {
             return;
         }
         (self.line, self.entered, self.run) = (self.line(), false, NO_RUN);
@@ -333,17 +339,18 @@ impl PrefetchBuffer {
         self.open_window(behind, length, program, cache);
     }
 
-    /// Lets a jump behind an instruction that waits go to its target, which lies in one line: the buffer asks
-    /// for that from cycle `time` on, while the core waits, if the cache does not have it.
+    /// Lets a jump behind an instruction that waits, whose last byte is at `last`, go to its target, which lies in
+    /// one line: the buffer asks for that from cycle `time` on, while the core waits, if the cache does not have it.
     pub fn jump_ahead(
         &mut self,
-        jump: u32,
+        last: u32,
         target: u32,
         time: u64,
         cache: &mut impl InstructionPort,
     ) {
         let line = target >> cache.line_shift();
-        if self.later.is_some() || !self.covers(jump) || cache.has(line, time) {
+        let is_here = self.line() == last >> cache.line_shift();
+        if self.later.is_some() || !is_here || cache.has(line, time) {
             return;
         }
         self.ask_ahead(line, time.max(self.data_at), cache);

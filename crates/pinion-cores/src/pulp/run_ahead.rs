@@ -69,7 +69,10 @@ pub(super) fn run_ahead_until<const XPULP: bool, P: HeldLines + Destinations, W:
 ) -> Stop {
     loop {
         let pc = core.hart.pc;
-        if !core.buffer.covers(pc) && !core.buffer.enter(pc, *time, port) {
+        if !core.buffer.covers(pc)
+            && (core.waited && core.buffer.came_behind(core.left)
+                || !core.buffer.enter(pc, *time, port))
+        {
             return Stop::Shared;
         }
         let Some(instruction) = program.get(pc) else { return Stop::Shared };
@@ -116,7 +119,7 @@ pub(super) fn run_ahead_until<const XPULP: bool, P: HeldLines + Destinations, W:
         if matches!(outcome, Outcome::Next) {
             *time += cycles;
             core.computes(instruction.rd, *time);
-            core.waited = false;
+            core.waited = cycles > 1;
             if looped && *time >= limit {
                 return Stop::Shared;
             }
@@ -128,21 +131,21 @@ pub(super) fn run_ahead_until<const XPULP: bool, P: HeldLines + Destinations, W:
                 *time += costs.branch_taken;
                 core.stalls.branch += costs.branch_taken - 1;
                 *time += costs.second_line(core, program);
-                core.jumped = true;
+                (core.jumped, core.waited) = (true, false);
                 if *time >= limit {
                     return Stop::Shared;
                 }
             }
             Outcome::Jumped => {
-                // Where a jump leaves in the decode stage, it costs no bubble of its own behind an
-                // access that waits, unless both write one register, x0 counts.
+                // Where a jump leaves in the decode stage, it costs no bubble of its own behind what
+                // waits, unless that is an access and both write one register, x0 counts.
                 let goes_first = goes_at < core.left && loaded != instruction.rd;
                 let hidden = core.waited && costs.jump_behind_access && goes_first;
                 let bubbles = if hidden { 0 } else { costs.jump - 1 };
                 *time += 1 + bubbles;
                 core.stalls.branch += bubbles;
                 *time += costs.second_line(core, program);
-                core.jumped = true;
+                (core.jumped, core.waited) = (true, false);
                 if *time >= limit {
                     return Stop::Shared;
                 }

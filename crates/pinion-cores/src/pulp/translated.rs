@@ -113,10 +113,10 @@ pub enum Behind {
 }
 
 impl Placed {
-    /// Says whether all of it is within reach.
+    /// Says whether all of it is within reach, and what is behind it too: see [`lean`](super::lean).
     #[inline(always)]
     pub(super) fn lies_within(&self, reach: Reach) -> bool {
-        reach.first <= self.first && self.end <= reach.end
+        reach.first <= self.first && self.end < reach.end
     }
 
     /// Executes it on a core; see [`Block::execute`].
@@ -337,6 +337,10 @@ impl Found {
                 }
             };
             match step.what {
+                What::Compute { cycles: 2.., .. } => {
+                    depends.1 = depends.1.max(step.next + 1);
+                    lead(step.next);
+                }
                 What::Compute { .. } | What::Touch { .. } => lead(step.next),
                 What::Branch { target, .. } => {
                     lead(step.next);
@@ -408,6 +412,12 @@ fn step(code: &Code, costs: &Costs, place: u32, one: &MicroOp) -> Option<Step> {
     };
     let long = |operation, cycles| {
         let cycles = u16::try_from(cycles).ok().filter(|&cycles| cycles > 0)?;
+        // A jump directly behind it goes while it waits, and an access remembers that something did.
+        let asks =
+            |one: &MicroOp| one.kind.accesses() || matches!(one.kind, Kind::Jal | Kind::Jalr);
+        if cycles > 1 && code.micro().get(next as usize).is_none_or(asks) {
+            return None;
+        }
         (u64::from(cycles) <= MOST_CYCLES).then_some(What::Compute { operation, rd, a, b, cycles })
     };
     let what = match one.kind {

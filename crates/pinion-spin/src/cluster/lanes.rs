@@ -48,6 +48,27 @@ impl Clusters {
         self.lane_next[cluster] = self.lane_next[cluster].min(time);
     }
 
+    /// Says whether the instruction behind a core's access, which is due at `time`, is to ask for a line while the
+    /// access waits for its turn.
+    fn asks_behind(&self, id: usize, time: u64) -> bool {
+        let core = &self.cores[id];
+        let port = Port::of(core, &self.each, self.near);
+        core.model.asks_behind(time, &self.program, &port)
+    }
+
+    /// Lets the instruction behind a core's access to its own L1 ask for its line at cycle `now`, in which the access is
+    /// due, and the access wait for its turn; `false`: the core does something else.
+    pub fn look_behind(&mut self, shared: &mut Shared, id: usize, now: u64) -> bool {
+        let core = &self.cores[id];
+        let port = Port::of(core, &self.each, self.near);
+        let access = core.model.next_access(&port, &self.costs, &self.program);
+        let Some(Stop::Near(address)) = access else { return false };
+        self.ask_behind(id, now);
+        self.ask_for_line(shared, id, now);
+        self.enter_lane(id, now, address);
+        true
+    }
+
     /// Takes a core out of its lane.
     pub fn leave_lane(&mut self, id: usize) {
         let core = &mut self.cores[id];
@@ -295,6 +316,10 @@ impl Clusters {
         loop {
             let (next, start) = match stop {
                 Stop::Near(address) => {
+                    if self.asks_behind(id, time) {
+                        self.cores[id].looks_behind = true; // when it is due, not before
+                        break;
+                    }
                     return self.enter_lane(id, time, address);
                 }
                 Stop::Shared => break,
@@ -434,6 +459,9 @@ impl Turn<'_> {
         }
         let stop = go_on::<TRACED, XPULP>(core, port, costs, code, start, &mut time, executed);
         let Stop::Near(address) = stop else { return Some((index, stop, time)) };
+        if core.model.asks_behind(time, code, &port) {
+            return Some((index, stop, time));
+        }
         let place = code.place(core.model.hart.pc);
         lane.enter(index, time, (address, place), l1.banks);
         None

@@ -54,6 +54,8 @@ pub struct Core {
     pub arrives: Option<u64>,
     /// Whether its access to L2 lies in two words and the second is on its way.
     pub second: bool,
+    /// Whether what is behind its access to its own L1 asks for a line when that is due.
+    pub looks_behind: bool,
     /// Cycle in which it hears of a line that it has asked for ahead.
     pub line_due: u64,
     /// Its turn at the port to L2 packet memory, while it waits for that.
@@ -84,6 +86,7 @@ impl Core {
             generation: 0,
             since: 0,
             arrives: None,
+            looks_behind: false,
             line_due: 0,
             turn: None,
             second: false,

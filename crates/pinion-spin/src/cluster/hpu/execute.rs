@@ -12,7 +12,6 @@
 use pinion_cores::pulp::NO_REGISTER;
 use pinion_cores::pulp::code::{Code, Kind};
 use pinion_cores::pulp::lean::Start;
-use pinion_cores::pulp::prefetch_buffer::Arrival;
 use pinion_instruction_cache::InstructionPort;
 use pinion_isa::{Access, Cause, Exception, MemoryKind, Outcome, Privilege};
 
@@ -35,6 +34,10 @@ impl Clusters {
         now: u64,
         listener: &mut dyn Listener,
     ) {
+        let looks_behind = std::mem::take(&mut self.cores[id].looks_behind);
+        if looks_behind && self.cores[id].pending.is_none() && self.look_behind(shared, id, now) {
+            return;
+        }
         let time = match self.due_access(shared, id, now, listener) {
             Ok(access) => {
                 let since = self.cores[id].since;
@@ -185,21 +188,27 @@ impl Clusters {
         if access.kind == MemoryKind::EventLoad {
             return; // nothing moves behind it (RTL riscv_controller, ELW_EXE)
         }
-        let pc = core.model.hart.pc;
-        let Some(instruction) = self.program.get(pc) else { return };
-        let pc = pc + u32::from(instruction.length);
-        let behind = Arrival { pc, time: now + 1, left: now, jumped: false };
-        let costs = &self.costs;
-        let target = self.program.get(pc).and_then(|one| {
+        let Some(pc) = self.ask_behind(id, now) else { return };
+        if let Some(one) = self.program.get(pc) {
+            let (core, last) = (&self.cores[id], pc + u32::from(one.length) - 1);
             let loaded = (access.kind != MemoryKind::Store).then_some(access.rd);
-            costs.target_while_waiting(&core.model, (one, pc), loaded, &self.program)
-        });
-        let (core, program, mut port) = self.instruction_port(id, now);
-        core.model.buffer.look_ahead(&behind, program, &mut port);
-        if let Some((target, from)) = target {
-            core.model.buffer.jump_ahead(pc, target, from.max(now + 1), &mut port);
+            let costs = &self.costs;
+            let target = costs.target_while_waiting(&core.model, (one, pc), loaded, &self.program);
+            let (core, _, mut port) = self.instruction_port(id, now);
+            if let Some((target, from)) = target {
+                core.model.buffer.jump_ahead(last, target, from.max(now + 1), &mut port);
+            }
         }
         self.ask_for_line(shared, id, now);
+    }
+
+    /// Lets the instruction behind a core's access, which comes to the decode stage in the cycle after `now`, ask for its
+    /// line, if it is to; gives its address.
+    pub fn ask_behind(&mut self, id: usize, now: u64) -> Option<u32> {
+        let behind = self.cores[id].model.behind(now, &self.program)?;
+        let (core, program, mut port) = self.instruction_port(id, now);
+        core.model.buffer.look_ahead(&behind, program, &mut port);
+        Some(behind.pc)
     }
 
     /// Lets a core hear, at cycle `now`, of the line that it has asked for ahead, unless it is to ask again at
@@ -212,7 +221,7 @@ impl Clusters {
 
     /// Lets a core ask whether the line it has asked for ahead has come, until it has: refills take their
     /// turns when they are due, whatever the core does meanwhile.
-    fn ask_for_line(&mut self, shared: &mut Shared, id: usize, now: u64) {
+    pub fn ask_for_line(&mut self, shared: &mut Shared, id: usize, now: u64) {
         let core = &self.cores[id];
         if !core.model.buffer.expects_line() {
             return;
