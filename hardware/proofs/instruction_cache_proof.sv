@@ -1,7 +1,7 @@
 // What the instruction cache promises: each core gets, once, the line that it asked for, with what memory has
-// there; each core has one refill at most; a line is not asked for again while its way is kept for it; whoever waits is
-// served or has something asked for, or soon; a line that has come and was not replaced comes in the next cycle; turning on
-// ends.
+// there; each core has one refill at most; a line is not asked for again while its way is kept for it; whoever
+// waits is served or has something asked for, or soon; a line that has come and was not replaced comes in the next
+// cycle; turning on ends.
 module instruction_cache_proof #(
     parameter integer CORES = 2,
     parameter integer SETS = 2,
@@ -20,8 +20,9 @@ module instruction_cache_proof #(
     input wire [DATA_BITS-1:0]         refill_data
 );
     localparam integer CORE = $clog2(CORES);
-    // Cycles that nobody does anything for who waits: it looks, has its turn, is asked for, comes; turning on.
-    localparam integer QUIET = 5 + SETS + 2;
+    localparam integer SET = $clog2(SETS);
+    // Cycles that nobody does anything for who waits: it looks, for two, and has its turn.
+    localparam integer QUIET = 3;
     // A core, a line and what memory has there.
     (* anyconst *) wire [CORE-1:0]      core;
     (* anyconst *) wire [LINE_BITS-1:0] place;
@@ -54,9 +55,17 @@ module instruction_cache_proof #(
     reg [3:0]                 idle = 0, turning = 0;
     // Who asked when the cache was on.
     reg [CORES-1:0]           kept = 0;
+    // The last refill that was asked for.
+    reg                       asked = 0;
+    reg [CORE-1:0]            asker = 0;
+    reg [LINE_BITS-1:0]       asked_line = 0;
+    // Whose refill, asked for when the cache was on, is the last of the followed line's set, and that line's.
+    reg                       stays = 0;
+    reg [CORE-1:0]            owner = 0;
     wire                      takes = asks[core] && fetch_ready[core];
     wire                      comes = line_valid[core];
     wire                      begins = refill_valid && refill_ready;
+    wire                      same_set = refill_line[SET-1:0] == place[SET-1:0];
     wire [LINE_BITS-1:0]      done_line = away_lines[refill_done_core*LINE_BITS +: LINE_BITS];
 
     always @(posedge clock) begin
@@ -75,6 +84,10 @@ module instruction_cache_proof #(
                 away[refill_core] <= 1;
                 away_lines[refill_core*LINE_BITS +: LINE_BITS] <= refill_line;
                 one_each: assert (!away[refill_core]);
+                if (asked && away[asker] && kept[asker] && kept[refill_core])
+                    not_again: assert (refill_line != asked_line);
+                {asked, asker, asked_line} <= {1'b1, refill_core, refill_line};
+                if (same_set) {stays, owner} <= {refill_line == place && kept[refill_core], refill_core};
             end
             if (refill_done) away[refill_done_core] <= 0;
             kept <= turned_on ? kept | (asks & fetch_ready) : kept & ~(asks & fetch_ready);
@@ -85,13 +98,14 @@ module instruction_cache_proof #(
                 if (own == place) its_data: assert (line_data[core*DATA_BITS +: DATA_BITS] == held);
             end
             if (waits && !comes) one_at_a_time: assert (!fetch_ready[core]);
-            idle <= waits && !comes && away == 0 && !refill_valid && !turns_on ? idle + 1 : 0;
+            idle <= waits && !comes && away == 0 && !refill_valid && (!turns_on || turned_on) ? idle + 1 : 0;
             served: assert (idle <= QUIET);
             turning <= turns_on && !turned_on ? turning + 1 : 0;
             ends: assert (turning <= SETS + 2);
-            // Of the line followed: it came, alone, for one who asked when the cache was on, and nothing was asked for since.
-            fresh <= turned_on && !refill_valid
-                && (fresh || (refill_done && done_line == place && (away & (away - 1'b1)) == 0 && kept[refill_done_core]));
+            // Of the line followed: it came, and nothing of its set was asked for behind it. It is read while no
+            // request waits, as that may be one of its set.
+            fresh <= turned_on && !(refill_valid && same_set)
+                && (fresh || (refill_done && done_line == place && stays && refill_done_core == owner));
             was_fresh <= fresh && takes && fetch_line[core*LINE_BITS +: LINE_BITS] == place && !refill_valid;
             if (was_fresh) at_once: assert (comes);
         end

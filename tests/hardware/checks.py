@@ -71,7 +71,9 @@ def search_with_abc(name, proof, read_and_model, whole):
     if failed := re.search(r"Output (\d+) of miter .* was asserted", text):
         named = re.search(rf"^output {failed[1]} 0 (.*)$", places.read_text(), re.M)
         return [named[1] if named else f"property {failed[1]}"]
-    check("No output" in text, f"the bounded search of {name} ended early:\n{text}")
+    # It says so too when its time is over, with the steps that it came to.
+    is_whole = re.search(rf"No output \w+ in {proof['steps']} frames", text)
+    check(is_whole, f"the bounded search of {name} ended early:\n{text}")
     if whole and not proof.get("bounded"):
         _, text = call("yosys-abc", "-c", f"{begin} pdr -T {PATIENCE}")
         check("Property proved" in text, f"the proof of {name} ended without a result:\n{text}")
