@@ -177,9 +177,9 @@ impl InstructionCache {
             // Its turn is no sooner; another one may come before it.
             State::Waits => {
                 let again = self.requests[index].from.max(self.free_at).max(now + 1);
-                Err(if self.is_full { again.max(port.room_from()) } else { again })
+                Err(if self.is_full { again.max(port.room_from(self.cluster)) } else { again })
             }
-            State::Refills(_) => Err(port.next().max(now + 1)),
+            State::Refills(turn) => Err(port.not_before(self.cluster, turn + 1).max(now + 1)),
             State::Served(data_at) => {
                 self.requests.swap_remove(index);
                 Ok(data_at)

@@ -63,8 +63,37 @@ impl QueuedPort {
     }
 
     /// Gives a cycle before which a requester's buffer, which is full, has no room.
-    pub fn room_from(&self) -> u64 {
-        self.next() + 1
+    pub fn room_from(&self, requester: u32) -> u64 {
+        self.enters_from(requester, 0) + 1
+    }
+
+    /// Gives a cycle before which a requester's request that waits from cycle `from` on does not enter the queue.
+    pub fn not_before(&self, requester: u32, from: u64) -> u64 {
+        let place = self.waiting[requester as usize].iter().position(|&it| it == from);
+        self.enters_from(requester, place.unwrap_or(0))
+    }
+
+    /// Gives a cycle before which the request at a place in a requester's buffer does not enter the queue.
+    fn enters_from(&self, requester: u32, place: usize) -> u64 {
+        let count = self.waiting.len();
+        let chosen = self.chosen_from(self.first());
+        let all_wait = |places: usize| {
+            let waits = |it: &VecDeque<u64>| it.get(places).is_some_and(|&from| from <= chosen);
+            self.waiting.iter().all(waits)
+        };
+        // Where all wait they go round; otherwise it may be the next.
+        let before = match all_wait(0) {
+            true => (requester as usize + count - self.turns.pointer() as usize) % count,
+            false => 0,
+        };
+        let rounds = if place > 0 && all_wait(place) { place * count } else { place };
+        let before = before + rounds;
+        let taken = (self.queue.len() + before).saturating_sub(QUEUED);
+        let queue_from = match self.queue.len() + before < QUEUED {
+            true => 0,
+            false => self.queue.get(taken).or(self.queue.back()).map_or(0, |&at| at + 1),
+        };
+        (chosen + before as u64).max(queue_from)
     }
 
     /// Lets a requester ask for a burst from a cycle on: its buffer had room in the one before.
@@ -77,11 +106,6 @@ impl QueuedPort {
     pub fn take_entered(&mut self, requester: u32, by: u64) -> Option<(u64, u64)> {
         self.enter(by);
         self.entered[requester as usize].pop_front()
-    }
-
-    /// Gives the cycle in which the next request of those in front of the queue may enter it.
-    pub fn next(&self) -> u64 {
-        self.chosen_from(self.first()).max(self.queue_from())
     }
 
     /// Gives the cycle in which the next of those who wait is chosen, the first of them since `first`.
@@ -137,9 +161,9 @@ mod tests {
     fn requesters_are_served_by_turns() {
         let mut port = QueuedPort::new(4, 2);
         [101, 102].into_iter().for_each(|from| port.ask(0, from));
-        assert_eq!(port.next(), 101);
+        assert_eq!(port.not_before(0, 101), 101);
         assert_eq!(port.take_entered(1, 102), None);
-        let mut entered = |port: &mut QueuedPort, requester, by| -> Vec<_> {
+        let entered = |port: &mut QueuedPort, requester, by| -> Vec<_> {
             std::iter::from_fn(|| port.take_entered(requester, by)).collect()
         };
         // What has entered knows when it is accepted.
@@ -163,6 +187,38 @@ mod tests {
             .collect();
         assert_eq!(has_room, [[false, false], [true, false], [true, true], [true, true]]);
         assert!(port.has_room(1, 104));
+    }
+
+    /// Nobody is promised to wait longer than it does, and who waits among all is told how many go before it.
+    #[test]
+    fn nothing_enters_before_it_is_said_to() {
+        let mut random = crate::random::Xorshift32::new(7);
+        for busy in [2, 3, 9] {
+            let mut port = QueuedPort::new(4, 2);
+            let mut early = 0;
+            for cycle in 100..4000 {
+                for requester in 0..4 {
+                    if random.draw().is_multiple_of(busy) && port.has_room(requester, cycle) {
+                        port.ask(requester, cycle + 1);
+                    }
+                }
+                let bounds: Vec<_> = (0..4u32)
+                    .flat_map(|requester| {
+                        let waiting = port.waiting[requester as usize].clone();
+                        waiting.into_iter().map(move |from| (requester, from))
+                    })
+                    .map(|(requester, from)| (requester, from, port.not_before(requester, from)))
+                    .collect();
+                port.enter(cycle);
+                for (requester, from, bound) in bounds {
+                    let has_entered = !port.waiting[requester as usize].contains(&from);
+                    assert!(!has_entered || bound <= cycle, "{requester} {from} {bound} {cycle}");
+                    early += u32::from(!has_entered && bound > cycle + 2);
+                }
+                port.entered.iter_mut().for_each(VecDeque::clear);
+            }
+            assert!(busy > 2 || early > 1000, "{early}: many wait for others");
+        }
     }
 
     /// RTL axi_to_mem: a queue of sixteen; who is next while it is full was chosen when it was.

@@ -17,9 +17,6 @@ use super::translated::Placed;
 use super::{Core, NO_REGISTER, Stalls};
 use crate::port::{Destinations, HeldLines, Stop};
 
-/// Stands for a number of instructions that is never reached.
-const NEVER: u64 = u64::MAX;
-
 /// Says whence a core runs ahead: what an access that it has just executed left behind.
 #[derive(Clone, Copy, Debug)]
 pub struct Start {
@@ -108,6 +105,15 @@ pub(super) enum End {
     Far(u32),
     /// What the interpreter executes.
     Other,
+    /// What asks whether the instruction before it held the decode stage, which it did: the interpreter's, too.
+    Waits,
+}
+
+/// Says whether what is next, within reach or not, may go otherwise behind what has held the decode stage.
+#[cold]
+fn asks_whether_it_waits(next: Option<&MicroOp>) -> bool {
+    let asks = |kind: Kind| kind.accesses() || matches!(kind, Kind::Jal | Kind::Jalr | Kind::Other);
+    next.is_none_or(|one| asks(one.kind))
 }
 
 /// Executes like [`run_lean`] a program with its micro-operations; gives the address that is accessed
@@ -182,8 +188,6 @@ pub(super) fn run_on<'a, P: HeldLines + Destinations + Copy>(
     // left; what comes behind leaves a cycle after the other.
     let mut passed = now;
     let mut retired = 0;
-    // How many were retired when the next one came behind one that waited.
-    let mut behind_wait = if start.waited { 0 } else { NEVER };
     let end = 'run: loop {
         // A run: all that only computes, and what ends it. Its cycles are counted beforehand.
         let Some(mut one) = ops.get(place as usize) else {
@@ -191,7 +195,8 @@ pub(super) fn run_on<'a, P: HeldLines + Destinations + Copy>(
                 break 'run End::Other;
             }
             let pc = base.wrapping_add(place << 1);
-            let may_enter = !(behind_wait == retired && core.buffer.came_behind(core.left));
+            let is_behind = start.waited && retired == 0;
+            let may_enter = !(is_behind && core.buffer.came_behind(core.left));
             let entered = may_enter.then(|| core.buffer.enter_run(pc, now, port, base)).flatten();
             let Some(entered) = entered else {
                 break 'run End::Shared;
@@ -203,7 +208,7 @@ pub(super) fn run_on<'a, P: HeldLines + Destinations + Copy>(
             && !one.kind.accesses()
             && let Some(placed) = code.block(one.block)
             && placed.lies_within(reach)
-            && behind_wait != retired
+            && !(start.waited && retired == 0)
         {
             let left = execute(core, placed, (begun + RUN_AHEAD_CYCLES).saturating_sub(now));
             retired += 1; // the others are counted
@@ -222,13 +227,16 @@ pub(super) fn run_on<'a, P: HeldLines + Destinations + Copy>(
                 return Some((address, place));
             }
             (core.left, core.jumped) = (now - left.last_cycles(), left.jumped());
-            (passed, behind_wait) = (now, if last_waits(left) { retired } else { NEVER });
+            passed = now;
             if left.yields() || !reach.contains(place) {
                 core.buffer.note(base.wrapping_add(placed.places[left.last_step()] << 1));
                 if left.yields() {
                     break 'run End::Shared;
                 }
                 ops = &micro[..0];
+            }
+            if last_waits(left) {
+                break 'run End::Waits;
             }
             continue 'run;
         }
@@ -268,7 +276,7 @@ pub(super) fn run_on<'a, P: HeldLines + Destinations + Copy>(
                     }
                     core.hart.instret += retired;
                     (core.left, core.jumped) = (now, false);
-                    core.waited = behind_wait == retired;
+                    core.waited = start.waited & (retired == 0);
                     core.hart.pc = base.wrapping_add(place << 1);
                     core.buffer.note(core.hart.pc);
                     *time = now;
@@ -289,10 +297,10 @@ pub(super) fn run_on<'a, P: HeldLines + Destinations + Copy>(
                         core.stalls.load_use += held;
                     }
                     // Where a jump leaves in the decode stage, it costs no bubble of its own directly
-                    // behind what waited, unless that was an access and both write one register.
-                    let is_same = retired == 0 && start.loaded == one.rd as u8;
-                    let is_behind = behind_wait == retired && costs.jump_behind_access;
-                    let hidden = is_behind && goes_at < now && !is_same;
+                    // behind an access that waited, unless both write one register.
+                    let goes_first = goes_at < now && start.loaded != one.rd as u8;
+                    let is_behind = start.waited && retired == 0 && costs.jump_behind_access;
+                    let hidden = is_behind && goes_first;
                     let bubbles = if hidden { 0 } else { costs.jump - 1 };
                     core.stalls.branch += bubbles;
                     retired += 1;
@@ -326,13 +334,13 @@ pub(super) fn run_on<'a, P: HeldLines + Destinations + Copy>(
                     };
                     now += cycles;
                     passed = now;
-                    if cycles > 1 {
-                        behind_wait = retired;
-                    }
                     if place + u32::from(one.step) >= reach.end {
                         core.buffer.note(base.wrapping_add(place << 1));
                     }
                     place += u32::from(one.step);
+                    if cycles > 1 && asks_whether_it_waits(ops.get(place as usize)) {
+                        break 'run End::Waits;
+                    }
                     continue 'run;
                 }
                 Kind::Other => break 'run End::Other,
@@ -395,7 +403,7 @@ pub(super) fn run_on<'a, P: HeldLines + Destinations + Copy>(
     if passed != now {
         (core.left, core.jumped) = (now - 1, false);
     }
-    core.waited = behind_wait == retired;
+    core.waited = start.waited && retired == 0 || matches!(end, End::Waits);
     core.hart.instret += retired;
     if retired == 0 && start.stalls == 0 && matches!(end, End::Other) {
         core.loaded = start.loaded; // what comes may not even be an instruction
@@ -439,7 +447,7 @@ pub(super) fn stop_at<P: HeldLines + Destinations + Copy>(
             core.buffer.note(core.hart.pc);
             far(code, port, place, address)
         }
-        End::Other => {
+        End::Other | End::Waits => {
             if is_within {
                 core.buffer.note(core.hart.pc);
             }

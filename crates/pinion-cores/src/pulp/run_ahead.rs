@@ -160,7 +160,10 @@ pub(super) fn run_ahead_until<const XPULP: bool, P: HeldLines + Destinations, W:
                 *time += costs.mret + costs.second_line(core, program);
                 core.jumped = true;
             }
-            Outcome::Trap(exception) => return Stop::Trap(exception),
+            Outcome::Trap(exception) => {
+                core.waited = false; // what comes next is not directly behind
+                return Stop::Trap(exception);
+            }
             // Every class that accesses memory costs MEMORY.
             Outcome::Access(_) => return Stop::Shared,
         }
