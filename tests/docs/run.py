@@ -44,7 +44,9 @@ FENCE = re.compile(r"^```(\S*)[ \t]*(.*)$")
 NUMBER = re.compile(r"0x[0-9a-f]+|\b[0-9a-f]{8}\b|\d[\d,.]*")
 ANY_NUMBER = r"(?:0x[0-9a-f]+|\b[0-9a-f]{8}\b|-?\d[\d,.]*)"
 # What a table of the calibration says in its last line, and the pages that quote these lines in order.
-VERDICT = re.compile(r"\d+ of \d+ (?:rows|runs) within [^;]*; median error [\d.]+ %, largest [\d.]+ %; \d+ of \d+ packets [^.]*\.")
+VERDICT = re.compile(
+    r"\d+ of \d+ (?:rows|runs) within [^;]*; median error [\d.]+ %, largest [\d.]+ %; \d+ of \d+ packets [^.]*\."
+)
 CALIBRATIONS = ["calibration-pspin.md", "calibration-pspin2.md", "calibration-pspin-apps.md"]
 
 

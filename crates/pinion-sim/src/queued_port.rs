@@ -3,8 +3,8 @@
 //! In: requests, by requester, with the cycle from which each is there; a requester asks only while its buffer
 //! has room. Out: the cycle in which each is accepted. Holds a buffer for each requester and one queue: requests
 //! enter that one a cycle, by turns where several are there, while it has room, and the port takes them in
-//! that order. Whose turn it is stays where there is none. (RTL: axi_mux with axi_ar_buffer in front, and the
-//! queue of axi_to_mem behind it, in PsPIN's prog_mem.)
+//! that order. While it has none, whoever was chosen stays the next. (RTL: axi_mux with axi_ar_buffer in front,
+//! and the queue of axi_to_mem behind it, in PsPIN's prog_mem.)
 
 use std::collections::VecDeque;
 
@@ -76,7 +76,7 @@ impl QueuedPort {
     /// Gives a cycle before which the request at a place in a requester's buffer does not enter the queue.
     fn enters_from(&self, requester: u32, place: usize) -> u64 {
         let count = self.waiting.len();
-        let chosen = self.chosen_from(self.first());
+        let chosen = self.chosen_from().unwrap_or(self.seen_from);
         let all_wait = |places: usize| {
             let waits = |it: &VecDeque<u64>| it.get(places).is_some_and(|&from| from <= chosen);
             self.waiting.iter().all(waits)
@@ -86,14 +86,8 @@ impl QueuedPort {
             true => (requester as usize + count - self.turns.pointer() as usize) % count,
             false => 0,
         };
-        let rounds = if place > 0 && all_wait(place) { place * count } else { place };
-        let before = before + rounds;
-        let taken = (self.queue.len() + before).saturating_sub(QUEUED);
-        let queue_from = match self.queue.len() + before < QUEUED {
-            true => 0,
-            false => self.queue.get(taken).or(self.queue.back()).map_or(0, |&at| at + 1),
-        };
-        (chosen + before as u64).max(queue_from)
+        let before = before + if all_wait(place) { place * count } else { place };
+        (chosen + before as u64).max(self.queue_from(before))
     }
 
     /// Lets a requester ask for a burst from a cycle on: its buffer had room in the one before.
@@ -108,21 +102,23 @@ impl QueuedPort {
         self.entered[requester as usize].pop_front()
     }
 
-    /// Gives the cycle in which the next of those who wait is chosen, the first of them since `first`.
-    fn chosen_from(&self, first: Option<u64>) -> u64 {
-        first.map_or(self.seen_from, |first| self.seen_from.max(first))
+    /// Gives the cycle in which the next of those who wait is chosen.
+    fn chosen_from(&self) -> Option<u64> {
+        let first = self.waiting.iter().filter_map(VecDeque::front).min();
+        first.map(|&first| first.max(self.seen_from))
     }
 
-    /// Gives the cycle from which the queue has room.
-    fn queue_from(&self) -> u64 {
-        if self.queue.len() < QUEUED { 0 } else { self.queue.front().map_or(0, |&at| at + 1) }
+    /// Gives the cycle from which the queue has room for one more than `ahead`; of those that are not in it
+    /// yet, one before which it has none.
+    fn queue_from(&self, ahead: usize) -> u64 {
+        let Some(index) = (self.queue.len() + ahead).checked_sub(QUEUED) else { return 0 };
+        self.queue.get(index).or(self.queue.back()).map_or(0, |&at| at + 1)
     }
 
     /// Lets those who ask in the cycles up to `by` enter the queue, one a cycle.
     fn enter(&mut self, by: u64) {
-        while let Some(first) = self.first() {
-            let chosen = self.chosen_from(Some(first));
-            let cycle = chosen.max(self.queue_from());
+        while let Some(chosen) = self.chosen_from() {
+            let cycle = chosen.max(self.queue_from(0));
             if cycle > by {
                 return;
             }
@@ -144,11 +140,6 @@ impl QueuedPort {
             self.free_at = at + u64::from(self.beats);
             self.seen_from = cycle + 1;
         }
-    }
-
-    /// Gives the cycle from which the first of those who wait asks.
-    fn first(&self) -> Option<u64> {
-        self.waiting.iter().filter_map(VecDeque::front).min().copied()
     }
 }
 

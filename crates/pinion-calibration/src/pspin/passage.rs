@@ -110,7 +110,7 @@ impl Passages {
         }
         let (ours, theirs) = (self.by_packet.len() as f64, rtl.by_packet.len() as f64);
         let failure = Comparison::new(row, "completed", ours, theirs, Tolerance::Never);
-        Some(failure.with_note(self.problem.clone()))
+        Some(failure.with_note(self.problem.clone()).with_packets(self.in_its_cycles(rtl)))
     }
 }
 
@@ -153,7 +153,9 @@ mod tests {
     fn a_packet_that_does_not_complete_fails_its_row() {
         let rtl = passages(&[(0, 0.0, 100.0), (1, 10.0, 210.0)]);
         let failure = passages(&[(1, 10.0, 210.0)]).completion_failure("row", &rtl);
-        assert!(failure.is_some_and(|failure| !failure.pass && failure.ours == 1.0));
+        let failure = failure.expect("it fails");
+        assert!(!failure.pass && failure.ours == 1.0);
+        assert_eq!(failure.packets[1], 2, "the one that is missing counts");
         // The right number of packets, but not the right ones.
         let others = passages(&[(0, 0.0, 100.0), (2, 10.0, 210.0)]);
         assert!(others.completion_failure("row", &rtl).is_some_and(|failure| !failure.pass));

@@ -11,6 +11,7 @@ use pinion_translate::Left;
 
 use super::code::{Code, Kind, MicroOp, waits_for};
 use super::costs::Costs;
+use super::micro_op::asks_whether_it_waits;
 use super::prefetch_buffer::Reach;
 use super::run_ahead::{RUN_AHEAD_CYCLES, Unwatched, run_ahead_until};
 use super::translated::Placed;
@@ -109,13 +110,6 @@ pub(super) enum End {
     Waits,
 }
 
-/// Says whether what is next, within reach or not, may go otherwise behind what has held the decode stage.
-#[cold]
-fn asks_whether_it_waits(next: Option<&MicroOp>) -> bool {
-    let asks = |kind: Kind| kind.accesses() || matches!(kind, Kind::Jal | Kind::Jalr | Kind::Other);
-    next.is_none_or(|one| asks(one.kind))
-}
-
 /// Executes like [`run_lean`] a program with its micro-operations; gives the address that is accessed
 /// next and the instruction's place, or writes to `stop` why there is none in near memory, or that it is the last
 /// within reach. Stops at near memory are most, and many: nothing but numbers goes back and forth.
@@ -137,9 +131,7 @@ pub fn run_to_near<P: HeldLines + Destinations + Copy>(
     let mut reach = core.buffer.reach(&port, base);
     if !reach.contains(place) {
         let pc = base.wrapping_add(place << 1);
-        let may_enter = !(start.waited && core.buffer.came_behind(core.left));
-        let entered = may_enter.then(|| core.buffer.enter_run(pc, now, port, base)).flatten();
-        let Some(entered) = entered else {
+        let Some(entered) = core.enter_run(start.waited, (pc, now), port, base) else {
             (core.hart.pc, core.loaded, core.waited) = (pc, start.loaded, start.waited);
             core.stalls.load_use += start.response;
             (*time, *stop) = (now, Stop::Shared);
@@ -195,10 +187,8 @@ pub(super) fn run_on<'a, P: HeldLines + Destinations + Copy>(
                 break 'run End::Other;
             }
             let pc = base.wrapping_add(place << 1);
-            let is_behind = start.waited && retired == 0;
-            let may_enter = !(is_behind && core.buffer.came_behind(core.left));
-            let entered = may_enter.then(|| core.buffer.enter_run(pc, now, port, base)).flatten();
-            let Some(entered) = entered else {
+            let behind_wait = start.waited && retired == 0;
+            let Some(entered) = core.enter_run(behind_wait, (pc, now), port, base) else {
                 break 'run End::Shared;
             };
             (reach, ops) = (entered, within(micro, entered));

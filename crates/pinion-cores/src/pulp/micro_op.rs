@@ -231,3 +231,11 @@ pub(super) const UNKNOWN: MicroOp = MicroOp {
     flags: Flags(0),
     block: 0,
 };
+
+/// Says whether what is next goes otherwise behind what has held the decode stage, or may, as it is not known: a
+/// jump goes meanwhile, and an access remembers it.
+#[cold]
+pub(super) fn asks_whether_it_waits(next: Option<&MicroOp>) -> bool {
+    let asks = |kind: Kind| kind.accesses() || matches!(kind, Kind::Jal | Kind::Jalr | Kind::Other);
+    next.is_none_or(|one| asks(one.kind))
+}

@@ -31,7 +31,7 @@ use pinion_isa::{Access, Class, DecodedProgram, Hart, HartConfig, Instruction, M
 
 pub use costs::Costs;
 use costs::REGISTER_BITS;
-use prefetch_buffer::{Arrival, PrefetchBuffer};
+use prefetch_buffer::{Arrival, PrefetchBuffer, Reach};
 pub use stalls::Stalls;
 
 /// Stands for no register.
@@ -121,8 +121,8 @@ impl Core {
         Some(Arrival { pc, time: time + 1, left: time, jumped: false, behind_wait: false })
     }
 
-    /// Says whether the instruction behind the one at the program counter, which leaves the decode stage at `time`, asks
-    /// for a line in the cycle behind, be the one before it through or not.
+    /// Says whether the instruction behind the one at the program counter asks for a line when that one has left the
+    /// decode stage, at `time`, whether it has been served or not.
     #[inline]
     pub fn asks_behind(
         &self,
@@ -132,6 +132,28 @@ impl Core {
     ) -> bool {
         let Some(behind) = self.behind(time, program) else { return false };
         self.buffer.asks_ahead(&behind, program, cache).is_some()
+    }
+
+    /// Says whether what is asked for may come to the decode stage late: behind an instruction that waits.
+    #[inline(always)]
+    fn may_come_late(&self, behind_wait: bool) -> bool {
+        behind_wait && self.buffer.came_behind(self.left)
+    }
+
+    /// Enters the lines around an address at a time like [`PrefetchBuffer::enter_run`], unless they may have come late:
+    /// then they must be fetched.
+    #[inline(always)]
+    fn enter_run(
+        &mut self,
+        behind_wait: bool,
+        (pc, time): (u32, u64),
+        cache: impl HeldLines,
+        base: u32,
+    ) -> Option<Reach> {
+        if self.may_come_late(behind_wait) {
+            return None;
+        }
+        self.buffer.enter_run(pc, time, cache, base)
     }
 
     /// Notes that an instruction to which it came at `time` was fetched, and executes later or at once.

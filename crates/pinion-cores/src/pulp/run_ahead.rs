@@ -70,8 +70,7 @@ pub(super) fn run_ahead_until<const XPULP: bool, P: HeldLines + Destinations, W:
     loop {
         let pc = core.hart.pc;
         if !core.buffer.covers(pc)
-            && (core.waited && core.buffer.came_behind(core.left)
-                || !core.buffer.enter(pc, *time, port))
+            && (core.may_come_late(core.waited) || !core.buffer.enter(pc, *time, port))
         {
             return Stop::Shared;
         }

@@ -21,6 +21,7 @@ use pinion_translate::{
 use super::Core;
 use super::code::{Code, Kind, MicroOp};
 use super::costs::Costs;
+use super::micro_op::asks_whether_it_waits;
 use super::prefetch_buffer::Reach;
 use super::run_ahead::RUN_AHEAD_CYCLES;
 use super::went::Went;
@@ -412,10 +413,7 @@ fn step(code: &Code, costs: &Costs, place: u32, one: &MicroOp) -> Option<Step> {
     };
     let long = |operation, cycles| {
         let cycles = u16::try_from(cycles).ok().filter(|&cycles| cycles > 0)?;
-        // A jump directly behind it goes while it waits, and an access remembers that something did.
-        let asks =
-            |one: &MicroOp| one.kind.accesses() || matches!(one.kind, Kind::Jal | Kind::Jalr);
-        if cycles > 1 && code.micro().get(next as usize).is_none_or(asks) {
+        if cycles > 1 && asks_whether_it_waits(code.micro().get(next as usize)) {
             return None;
         }
         (u64::from(cycles) <= MOST_CYCLES).then_some(What::Compute { operation, rd, a, b, cycles })

@@ -194,8 +194,8 @@ impl Clusters {
             let loaded = (access.kind != MemoryKind::Store).then_some(access.rd);
             let costs = &self.costs;
             let target = costs.target_while_waiting(&core.model, (one, pc), loaded, &self.program);
-            let (core, _, mut port) = self.instruction_port(id, now);
             if let Some((target, from)) = target {
+                let (core, _, mut port) = self.instruction_port(id, now);
                 core.model.buffer.jump_ahead(last, target, from.max(now + 1), &mut port);
             }
         }
