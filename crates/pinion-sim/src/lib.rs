@@ -14,6 +14,7 @@ pub mod order;
 pub mod probe;
 pub mod queued_port;
 pub mod random;
+pub mod superbanks;
 pub mod time;
 pub mod turn_port;
 pub mod wheel;

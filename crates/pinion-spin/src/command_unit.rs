@@ -11,12 +11,13 @@
 mod answers;
 mod beside;
 
+use pinion_l2_port::reads::NicSide;
 use pinion_sim::arbiter::LockedArbiter;
 use pinion_sim::turn_port::Side;
 
 use crate::cluster::hpu::driver::Turn;
 use crate::cluster::{Clusters, SPILL_ENTRIES};
-use crate::command::cluster_path::{ClusterPath, Line};
+use crate::command::cluster_path::{ClusterPath, InL1, Line};
 use crate::command::interface::{Slots, Taken};
 use crate::command::{Command, Kind};
 use crate::host_interface::HostInterface;
@@ -265,13 +266,13 @@ impl CommandUnit {
             return self.finish(shared, &decoded, (command, done));
         };
         // What was read before it is known before it.
-        self.path.advance(now);
+        self.advance_path(now, from.clusters);
         if self.path.has_ended() {
             self.pass(shared, from, now);
         }
         match shared.memories.place(decoded.nic_address, 0) {
-            Some(Place::L1 { cluster, .. }) if !self.path.has_waiting(line) => {
-                self.ask_cluster(now, &decoded, (line, cluster), command);
+            Some(Place::L1 { cluster, offset }) if !self.path.has_waiting(line) => {
+                self.ask_cluster(now, &decoded, (line, InL1 { cluster, offset }), command);
                 beside::show_asks(shared, &decoded, command, self.off_cluster_dma.asked_from());
                 self.wake_path(shared);
             }
@@ -285,7 +286,7 @@ impl CommandUnit {
     }
 
     /// Lets a command ask for a cluster's L1.
-    fn ask_cluster(&mut self, now: u64, decoded: &Command, to: (Line, u32), command: u32) {
+    fn ask_cluster(&mut self, now: u64, decoded: &Command, to: (Line, InL1), command: u32) {
         match to.0 {
             Line::Sends => {
                 let from = now.max(self.outbound.not_before());
@@ -301,10 +302,19 @@ impl CommandUnit {
         }
     }
 
+    /// Goes through the cycles before `now` with the bursts to and from the clusters' L1, beside their DMA engines.
+    #[inline]
+    pub fn advance_path(&mut self, now: u64, clusters: &mut Clusters) {
+        let Clusters { each, dma_ports, .. } = clusters;
+        self.path.advance(now, |cluster, offset, cycle| {
+            each[cluster as usize].dma.gives_superbank(cycle, offset, dma_ports)
+        });
+    }
+
     /// Goes on with the bursts to and from the clusters' L1 until cycle `now`: what has ended by then
     /// lets its command be done.
     pub fn pass(&mut self, shared: &mut Shared, from: &mut Sources<'_>, now: u64) {
-        self.path.advance(now);
+        self.advance_path(now, from.clusters);
         while let Some((line, command, last_beat)) = self.path.take_ended() {
             let draft = from.clusters.slot(shared, command).command;
             let Ok(decoded) = Command::decode(&draft) else { continue };
@@ -356,14 +366,19 @@ impl CommandUnit {
         let mut start = if is_send { now.max(self.outbound.not_before()) } else { now };
         if decoded.reads_nic() {
             // A copy's request goes ahead of the reads before it.
-            let (free, comes) = match is_send {
-                true => (self.outbound.next_read(start), 0),
+            let engine = &self.off_cluster_dma;
+            let (free, comes, beats) = match is_send {
+                true => (self.outbound.next_read(start), 0, self.outbound.beats(decoded)),
                 false => {
-                    let comes = shared.machine.command.read_request_cycles;
-                    (self.off_cluster_dma.next_read(start), comes)
+                    (engine.next_read(start), engine.request_cycles, engine.nic_beats(decoded))
                 }
             };
             start = free.max(from.inbound.admit_read(start + comes) - comes);
+            if let Some(Place::L2Packet(_)) = source {
+                let side = if is_send { NicSide::Sends } else { NicSide::ToHost };
+                let (reads, read) = (&mut from.clusters.dma_ports.reads, (start + comes, beats));
+                start += reads.note_nic_read(now, side, read, decoded.nic_address);
+            }
         }
         let taken = match is_send {
             true => self.outbound.take(start, decoded, source),

@@ -38,7 +38,7 @@ pub struct OffClusterDma {
     /// Cycle in which the last copy from the host asks for its first line.
     asked_from: u64,
     /// Cycles until a request to read the NIC's memories is there.
-    request_cycles: u64,
+    pub request_cycles: u64,
 }
 
 impl OffClusterDma {

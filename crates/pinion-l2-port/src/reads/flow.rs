@@ -60,6 +60,8 @@ pub struct Flow {
     loads: VecDeque<Request>,
     /// The burst that is being read, and its beats that are left.
     reading: Option<(Request, u64)>,
+    /// Whether its next beat waits in front of its bank: no load goes before it then.
+    stands: bool,
     /// Cycles that the load read last still takes.
     loading: u64,
     /// By id: whose it is, and how many requests have it.
@@ -106,6 +108,7 @@ impl Flow {
             bursts: VecDeque::new(),
             loads: VecDeque::new(),
             reading: None,
+            stands: false,
             loading: 0,
             ids: [None; IDS],
             on_way: [0; 2],
@@ -121,6 +124,7 @@ impl Flow {
         self.cycle = cycle;
         (self.bursts_begun, self.loads_read, self.next) = (burst, load, [burst, load]);
         (self.last, self.chosen, self.reading, self.loading) = (Side::Stream, None, None, 0);
+        self.stands = false;
         for queue in [&mut self.gate, &mut self.bursts, &mut self.loads] {
             queue.clear();
         }
@@ -133,7 +137,8 @@ impl Flow {
             self.pass_gate(cycle);
         }
         if let Some(first) = booked.burst(burst).filter(|first| first.start < cycle) {
-            self.reading = self.bursts.pop_front().map(|request| (request, first.end - cycle));
+            let left = booked.beats_left(first, cycle);
+            self.reading = self.bursts.pop_front().map(|request| (request, left));
             self.bursts_begun = burst + 1;
         }
     }
@@ -143,9 +148,12 @@ impl Flow {
         self.reading.map_or((None, 0), |(request, left)| (Some(request.read), left))
     }
 
-    /// Gives the next request of a side to come in.
-    pub fn next(&self, side: Side) -> ReadId {
-        self.next[side as usize]
+    /// Gives the first of a side that has not been read to its end.
+    pub fn unread(&self, side: Side) -> ReadId {
+        match side {
+            Side::Stream => self.bursts_begun - u64::from(self.reading.is_some()),
+            Side::Guest => self.loads_read,
+        }
     }
 
     /// Goes through a cycle.
@@ -155,7 +163,7 @@ impl Flow {
         self.let_out(now);
         self.let_in(booked, now);
         self.pass_gate(now);
-        self.read(now)
+        self.read(booked, now)
     }
 
     /// Lets the first request behind the register, unless too many are on their way.
@@ -225,8 +233,9 @@ impl Flow {
         true
     }
 
-    /// Reads a load or, where none can go before it, a beat of a burst.
-    fn read(&mut self, now: u64) -> Step {
+    /// Reads a load or, where none can go before it, a beat of a burst. Whose bank is written waits, and with it all
+    /// behind it. (RTL: axi_to_mem, whose requests stand in a register.)
+    fn read(&mut self, booked: &Booked, now: u64) -> Step {
         let mut step = Step::default();
         let leaves = now + self.return_cycles;
         if self.loading > 0 {
@@ -234,7 +243,11 @@ impl Flow {
             return step;
         }
         let busy = self.reading.map(|(request, _)| request.id);
-        if let Some(&load) = self.loads.front().filter(|load| busy != Some(load.id)) {
+        let goes = |load: &&Request| busy != Some(load.id) && !self.stands;
+        if let Some(&load) = self.loads.front().filter(goes) {
+            if booked.load(load.read).is_some_and(|load| booked.nic_has(load.bank, now)) {
+                return step;
+            }
             self.loads.pop_front();
             self.loads_read = load.read + 1;
             self.leaving.push_back((leaves, load.id));
@@ -250,6 +263,11 @@ impl Flow {
             }
         }
         if let Some((request, left)) = &mut self.reading {
+            let bank = booked.burst(request.read).and_then(|it| it.bank_of(it.beats - *left));
+            self.stands = bank.is_some_and(|bank| booked.nic_has(bank, now));
+            if self.stands {
+                return step;
+            }
             *left -= 1;
             if *left == 0 {
                 step.ended = Some(request.read);

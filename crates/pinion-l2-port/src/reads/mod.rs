@@ -7,117 +7,29 @@
 //! move those that wait, so owners look again when theirs has come. (RTL: l2_xbar, axi_id_remap,
 //! axi_demux and axi_to_mem; a load's quality of service is above a burst's.)
 
-use std::collections::VecDeque;
-
 use pinion_sim::turn_port::Side;
 
 use pinion_spin_machine::Machine;
 
+mod booked;
 mod flow;
 #[cfg(test)]
 mod tests;
 
-use flow::{Flow, Step};
+pub use booked::NicSide;
+use booked::{Banks, Booked, Burst, Load, Window};
+use flow::Flow;
 
 /// Names a burst or a load: each kind counts up.
 pub type ReadId = u64;
 
-/// Holds a burst; cycles are the port's, in which it comes later than its engine says.
-#[derive(Clone, Copy, Debug)]
-struct Burst {
-    engine: u32,
-    ready: u64,
-    beats: u64,
-    start: u64,
-    end: u64,
-    /// The bank of its first beat, if it reads the packet buffer.
-    bank: Option<u64>,
-}
-
-/// Holds a packet that is written to the packet buffer: from this cycle of the port on, a beat a cycle.
-#[derive(Clone, Copy, Debug)]
-struct Write {
-    from: u64,
-    beats: u64,
-    bank: u64,
-}
-
 /// Cycles from the one in which a read's first beat could go to that in which a packet's beat is written to the same
 /// bank, as the inbound engine counts (RTL: axi_buf, axi_to_mem_banked_2p; rows empty-burst_64, to_host_l1-burst_64).
 const WRITE_LEAD_CYCLES: u64 = 6;
-/// Cycles for which a write is remembered after its last beat: a burst is placed anew from its start.
-const LATE_CYCLES: u64 = 64;
-
-/// Holds a load.
-#[derive(Clone, Copy, Debug)]
-struct Load {
-    core: u32,
-    ready: u64,
-    beats: u64,
-    start: u64,
-}
-
-/// Holds what was booked and has not been forgotten: names count on from the first.
-#[derive(Clone, Debug, Default)]
-struct Booked {
-    bursts: VecDeque<Burst>,
-    first_burst: ReadId,
-    loads: VecDeque<Load>,
-    first_load: ReadId,
-}
-
-impl Booked {
-    #[inline]
-    fn burst(&self, id: ReadId) -> Option<&Burst> {
-        self.bursts.get(id.checked_sub(self.first_burst)? as usize)
-    }
-
-    fn load(&self, id: ReadId) -> Option<&Load> {
-        self.loads.get(id.checked_sub(self.first_load)? as usize)
-    }
-
-    fn burst_mut(&mut self, id: Option<ReadId>) -> Option<&mut Burst> {
-        self.bursts.get_mut(id?.checked_sub(self.first_burst)? as usize)
-    }
-
-    /// Notes what a cycle has brought.
-    fn note(&mut self, cycle: u64, step: &Step) {
-        if let Some(burst) = self.burst_mut(step.began) {
-            burst.start = cycle;
-        }
-        if let Some(burst) = self.burst_mut(step.ended) {
-            burst.end = cycle + 1;
-        }
-        let load = step.load.and_then(|id| id.checked_sub(self.first_load));
-        if let Some(load) = load.and_then(|index| self.loads.get_mut(index as usize)) {
-            load.start = cycle;
-        }
-    }
-}
-
-/// Numbers banks over which addresses go on and begin again.
-#[derive(Clone, Copy, Debug)]
-struct Banks {
-    count: u64,
-    /// One less than their number if that is a power of two: no division is needed then.
-    mask: Option<u64>,
-}
-
-impl Banks {
-    fn new(count: u32) -> Self {
-        let mask = count.is_power_of_two().then(|| u64::from(count) - 1);
-        Self { count: count.into(), mask }
-    }
-
-    /// Gives the bank to which so many lead.
-    #[inline]
-    fn wrap(self, banks: u64) -> u64 {
-        match self.mask {
-            Some(mask) => banks & mask,
-            None => banks % self.count,
-        }
-    }
-}
+/// The same to that in which a send or a copy to the host asks to read it, as the outbound engine and the off-cluster DMA
+/// count: a request passes one register, a packet's first beat a buffer and a register, behind the four cycles that the
+/// inbound engine counts before. No row isolates it. (RTL: l2_mem's axi_buf; axi_demux, SpillAr and SpillW.)
+const NIC_READ_LEAD_CYCLES: u64 = 3;
 
 /// Orders bursts and loads.
 #[derive(Clone, Debug)]
@@ -137,9 +49,6 @@ pub struct ReadPort {
     seen: u64,
     /// By side: the first that its owner has not forgotten.
     done: [ReadId; 2],
-    /// What is being written, of late and in the order of its begin: much of it may come later.
-    writes: VecDeque<Write>,
-    banks: Banks,
     bank_bytes: u32,
     lead_cycles: u64,
     return_cycles: u64,
@@ -150,7 +59,7 @@ impl ReadPort {
     pub fn new(machine: &Machine) -> Self {
         let flow = Flow::new(machine.dma.port_reads, machine.dma.port_return_cycles);
         Self {
-            booked: Booked::default(),
+            booked: Booked::new(Banks::new(machine.l2_packet.banks)),
             ahead: flow.clone(),
             flow,
             flows_until: 0,
@@ -158,8 +67,6 @@ impl ReadPort {
             free_at: 0,
             seen: 0,
             done: [0; 2],
-            writes: VecDeque::new(),
-            banks: Banks::new(machine.l2_packet.banks),
             bank_bytes: machine.l2_packet.bank_bytes,
             lead_cycles: machine.dma.port_lead_cycles,
             return_cycles: machine.dma.port_return_cycles,
@@ -193,24 +100,19 @@ impl ReadPort {
 
     #[inline]
     fn bank(&self, address: u32) -> u64 {
-        self.banks.wrap(u64::from(address / self.bank_bytes))
+        self.booked.banks.wrap(u64::from(address / self.bank_bytes))
     }
 
-    /// Says when a burst is read, where the port is free from a cycle on: a beat waits while its bank is
-    /// written.
+    /// Says when a burst is read, where the port is free from a cycle on: a beat waits while its bank is written.
     fn place(&self, burst: &mut Burst, free_at: u64) {
         let mut cycle = burst.ready.max(free_at);
         (burst.start, burst.end) = (cycle, cycle + burst.beats);
         let Some(bank) = burst.bank else { return };
-        let lately = self.writes.iter().rev().skip_while(|write| write.from >= burst.end);
-        let mut lately = lately.take_while(|write| write.from + write.beats > cycle);
-        if !lately.any(|write| self.meets(burst, bank, write)) {
+        if !self.booked.lately(cycle, burst.end).any(|window| self.meets(burst, bank, window)) {
             return; // nearly always
         }
         for beat in 0..burst.beats {
-            while self.is_written(self.banks.wrap(bank + beat), cycle) {
-                cycle += 1;
-            }
+            cycle = self.booked.free(burst.bank_of(beat), cycle);
             if beat == 0 {
                 burst.start = cycle;
             }
@@ -220,34 +122,56 @@ impl ReadPort {
     }
 
     /// Tells whether a burst may read a bank while a packet is written to it. Both go on by a bank a cycle.
-    fn meets(&self, burst: &Burst, bank: u64, write: &Write) -> bool {
-        let first = burst.start.max(write.from);
+    fn meets(&self, burst: &Burst, bank: u64, window: &Window) -> bool {
+        let first = burst.start.max(window.from);
         let waited = burst.end - burst.start > burst.beats;
-        let (read, written) = (bank + first - burst.start, write.bank + first - write.from);
-        first < burst.end.min(write.from + write.beats)
-            && (waited || self.banks.wrap(read) == self.banks.wrap(written))
-    }
-
-    fn is_written(&self, bank: u64, cycle: u64) -> bool {
-        self.writes.iter().any(|write| {
-            let beat = cycle.wrapping_sub(write.from);
-            beat < write.beats && self.banks.wrap(write.bank + beat) == bank
-        })
+        let (read, had) = (bank + first - burst.start, window.bank + first - window.from);
+        let banks = self.booked.banks;
+        first < burst.end.min(window.from + window.beats)
+            && (waited || banks.wrap(read) == banks.wrap(had))
     }
 
     /// Notes that a packet is written to an address of the packet buffer in the inbound engine's cycles from
-    /// `start` on: bursts that would read its banks meanwhile wait. While cores load from there, that is
-    /// left out.
+    /// `start` on: bursts and loads that would read its banks meanwhile wait.
     pub fn note_write(&mut self, now: u64, start: u64, beats: u64, address: u32) {
         let from = (start + self.lead_cycles).saturating_sub(WRITE_LEAD_CYCLES);
-        while self.writes.front().is_some_and(|write| write.from + write.beats + LATE_CYCLES < now)
-        {
-            self.writes.pop_front();
+        let window = Window { from, beats, bank: self.bank(address) };
+        self.note(now, NicSide::Inbound, window);
+    }
+
+    /// Notes that a send or a copy to the host reads an address of the packet buffer, from cycle `start` on as those
+    /// engines count; gives the cycles for which others keep it waiting.
+    pub fn note_nic_read(
+        &mut self,
+        now: u64,
+        side: NicSide,
+        (start, beats): (u64, u64),
+        address: u32,
+    ) -> u64 {
+        let begin = (start + self.lead_cycles).saturating_sub(NIC_READ_LEAD_CYCLES);
+        let bank = self.bank(address);
+        let mut window = Window { from: begin, beats: 0, bank };
+        for beat in 0..beats {
+            let cycle = window.from + window.beats;
+            let goes = self.booked.nic_reads_from(bank + beat, cycle);
+            if goes > cycle {
+                if window.beats > 0 {
+                    self.note(now, side, window);
+                }
+                window = Window { from: goes, beats: 0, bank: bank + beat };
+            }
+            window.beats += 1;
         }
-        let write = Write { from, beats, bank: self.bank(address) };
-        self.writes.push_back(write);
+        self.note(now, side, window);
+        window.from + window.beats - begin - beats
+    }
+
+    /// Notes when one of the NIC's side has banks.
+    fn note(&mut self, now: u64, side: NicSide, window: Window) {
+        let from = window.from;
+        self.booked.note_nic(now, side, window);
         if self.seen.max(now) <= self.flows_until {
-            return;
+            return self.plan_around(now, &window);
         }
         let mut met = None;
         let mut index = self.booked.bursts.len();
@@ -256,12 +180,26 @@ impl ReadPort {
                 break;
             }
             index -= 1;
-            if burst.bank.is_some_and(|bank| self.meets(burst, bank, &write)) {
+            if burst.bank.is_some_and(|bank| self.meets(burst, bank, &window)) {
                 met = Some(index);
             }
         }
         if let Some(first) = met {
             self.place_again(first);
+        }
+    }
+
+    /// Says anew when bursts and loads are read that may meet a packet's write.
+    fn plan_around(&mut self, now: u64, window: &Window) {
+        let until = window.from + window.beats;
+        let is_meant = |load: &Load| (window.from..until).contains(&load.start);
+        let mut bursts = self.booked.bursts.iter().filter_map(|burst| Some((burst, burst.bank?)));
+        if self.booked.loads.iter().any(is_meant)
+            || bursts.any(|(burst, bank)| self.meets(burst, bank, window))
+        {
+            self.seen = self.seen.max(now);
+            self.settle();
+            self.plan();
         }
     }
 
@@ -279,19 +217,20 @@ impl ReadPort {
         self.free_at = free_at;
     }
 
-    /// Books a load of `beats` cycles that core `core` could make at cycle `now`; gives its name and the cycle it is
-    /// read, as things stand.
-    pub fn book_load(&mut self, now: u64, core: u32, beats: u64) -> (ReadId, u64) {
+    /// Books a load of `beats` cycles that core `core` could make at cycle `now` from an address; gives its name and the
+    /// cycle it is read, as things stand.
+    pub fn book_load(&mut self, now: u64, core: u32, beats: u64, address: u32) -> (ReadId, u64) {
         self.seen = self.seen.max(now);
+        let bank = self.bank(address);
         let id = self.booked.first_load + self.booked.loads.len() as u64;
         if self.free_at <= now && self.flows_until < now {
             // No burst is there: loads are read one after the other.
-            let start = now.max(self.loads_free_at);
+            let start = self.booked.free(Some(bank), now.max(self.loads_free_at));
             self.loads_free_at = start + beats;
-            self.booked.loads.push_back(Load { core, ready: now, beats, start });
+            self.booked.loads.push_back(Load { core, ready: now, beats, bank, start });
             return (id, start);
         }
-        self.booked.loads.push_back(Load { core, ready: now, beats, start: u64::MAX });
+        self.booked.loads.push_back(Load { core, ready: now, beats, bank, start: u64::MAX });
         self.meets_loads();
         self.plan();
         let last = self.booked.loads.len() - 1;
@@ -341,17 +280,17 @@ impl ReadPort {
         let mut free_at = self.ahead.cycle;
         let (reading, left) = self.ahead.reading();
         let first = self.booked.first_burst;
-        for (index, burst) in self.booked.bursts.iter_mut().enumerate() {
-            let id = first + index as u64;
+        for index in 0..self.booked.bursts.len() {
+            let (id, mut burst) = (first + index as u64, self.booked.bursts[index]);
             if reading == Some(id) {
-                burst.end = free_at + left;
+                burst.end = self.booked.end_of(&burst, left, free_at);
             } else if id >= self.ahead.bursts_begun {
-                burst.start = burst.ready.max(free_at);
-                burst.end = burst.start + burst.beats;
+                self.place(&mut burst, free_at);
             } else {
                 continue;
             }
             free_at = burst.end;
+            self.booked.bursts[index] = burst;
         }
         self.free_at = self.booked.bursts.back().map_or(self.free_at, |burst| burst.end);
     }
@@ -380,20 +319,28 @@ impl ReadPort {
         self.drop_done();
     }
 
-    /// Drops what its owners have forgotten and `flow` does not want any more.
+    /// Drops what its owners have forgotten and `flow` has read.
     fn drop_done(&mut self) {
         let live = self.seen <= self.flows_until;
         let [bursts, loads] =
             [Side::Stream, Side::Guest].map(|side| match (live, self.done[side as usize]) {
-                (true, done) => done.min(self.flow.next(side)),
+                (true, done) => done.min(self.flow.unread(side)),
                 (false, done) => done,
             });
         let booked = &mut self.booked;
-        while booked.first_burst < bursts && booked.bursts.pop_front().is_some() {
+        while booked.first_burst < bursts
+            && let Some(burst) = booked.bursts.pop_front()
+        {
             booked.first_burst += 1;
+            if let Some(bank) = burst.bank {
+                booked.note_read(bank, burst.end - burst.beats, burst.beats);
+            }
         }
-        while booked.first_load < loads && booked.loads.pop_front().is_some() {
+        while booked.first_load < loads
+            && let Some(load) = booked.loads.pop_front()
+        {
             booked.first_load += 1;
+            booked.note_read(load.bank, load.start, 1);
         }
     }
 }

@@ -19,8 +19,9 @@ struct Answer {
 #[derive(Clone, Debug, Default)]
 pub struct MemoryPort {
     answers: VecDeque<Answer>,
-    /// Beats of the last burst that were not read yet.
+    /// Beats of the last burst that were not read yet, and the line of the first of them.
     to_read: u64,
+    line: u64,
     /// Beats that were read and wait to go back.
     waiting: u8,
     /// Whether a read goes first where both ask.
@@ -43,30 +44,43 @@ impl MemoryPort {
         self.waiting < MOST_ANSWERS
     }
 
-    /// Says whether it asks for a beat of a burst that it took.
-    pub fn asks(&self) -> bool {
-        self.is_reading() && self.has_room()
+    /// Gives the line that it asks for of a burst that it took, if it does.
+    pub fn asks(&self) -> Option<u64> {
+        (self.is_reading() && self.has_room()).then_some(self.line)
     }
 
-    /// Serves a read or a write: by turns where both ask (RTL: rr_arb_tree).
-    pub fn serve(&mut self, reads: bool, writes: bool) -> (bool, bool) {
-        let write = writes && !(reads && self.is_reads_turn);
-        let read = reads && !write;
-        if reads || writes {
-            self.is_reads_turn = if reads && writes { write } else { reads };
+    /// Serves a read or a write, each of its line: by turns where both ask (RTL: rr_arb_tree). The memory says whether
+    /// it gives that line in this cycle; if not, they ask again.
+    pub fn serve(
+        &mut self,
+        reads: Option<u64>,
+        writes: Option<u64>,
+        gives: impl FnOnce(u64) -> bool,
+    ) -> (bool, bool) {
+        let (line, read) = match (reads, writes) {
+            (Some(line), None) => (line, true),
+            (None, Some(line)) => (line, false),
+            (Some(line), Some(_)) if self.is_reads_turn => (line, true),
+            (Some(_), Some(line)) => (line, false),
+            (None, None) => return (false, false),
+        };
+        if !gives(line) {
+            return (false, false);
         }
-        (read, write)
+        self.is_reads_turn = if writes.is_some() { !read && reads.is_some() } else { true };
+        (read, !read)
     }
 
     /// Takes a burst to read.
     pub fn take(&mut self, master: usize, burst: Burst) {
-        self.to_read = burst.beats;
+        (self.to_read, self.line) = (burst.beats, burst.line);
         self.answers.push_back(Answer { master, token: burst.token, left: burst.beats });
     }
 
     /// Reads a beat.
     pub fn read_beat(&mut self) {
         self.to_read -= 1;
+        self.line += 1;
         self.waiting += 1;
     }
 

@@ -34,6 +34,8 @@ pub struct Burst {
     pub memory: u32,
     /// Beats, at least one.
     pub beats: u64,
+    /// The line of the first of them in the memory; each is a line on from the one before.
+    pub line: u64,
     /// What its owner calls it.
     pub token: u32,
 }
@@ -75,6 +77,8 @@ struct Write {
 struct Writing {
     memory: u32,
     left: u64,
+    /// The line of the first of them.
+    line: u64,
     data_from: u64,
     token: u32,
 }
@@ -187,9 +191,10 @@ impl AxiPath {
         !self.writes.is_empty() || self.bound_writes.count > 0
     }
 
-    /// Goes through the cycles before `cycle`.
+    /// Goes through the cycles before `cycle`. Others may ask for the memories' lines too: `gives` says whether a memory
+    /// gives this way a line in a cycle, and is asked in the order of cycles.
     #[inline]
-    pub fn advance(&mut self, cycle: u64) {
+    pub fn advance(&mut self, cycle: u64, mut gives: impl FnMut(u32, u64, u64) -> bool) {
         while self.now < cycle {
             if self.is_idle() {
                 let next = self.next_request().unwrap_or(cycle).min(cycle);
@@ -198,7 +203,7 @@ impl AxiPath {
                     continue;
                 }
             }
-            self.step();
+            self.step(&mut gives);
         }
     }
 
@@ -249,7 +254,7 @@ impl AxiPath {
     }
 
     /// Goes through a cycle.
-    fn step(&mut self) {
+    fn step(&mut self, gives: &mut impl FnMut(u32, u64, u64) -> bool) {
         let now = self.now;
         let returned = self.give_back(now);
         let is_answered = self.answer_at.take_if(|at| *at == now).is_some();
@@ -271,7 +276,7 @@ impl AxiPath {
         let arrived = write.filter(|_| write_at_gates.is_some_and(|it| it.reaches_memory));
         let data = self.data_for(now, arrived);
         let popped = returned.map(|(memory, _)| memory);
-        let (read_taken, written) = self.access(reader.zip(asking), data, popped);
+        let (read_taken, written) = self.access(reader.zip(asking), data, popped, gives);
         let write_taken = written && self.writing.is_none();
 
         if let (Some(master), Some(at_gates)) = (reader, at_gates) {
@@ -339,28 +344,30 @@ impl AxiPath {
 
     /// Gives the memory for which there are data: those of the burst that is being written, or the first
     /// of one whose request has arrived there.
-    fn data_for(&self, now: u64, arrived: Option<Write>) -> Option<u32> {
+    fn data_for(&self, now: u64, arrived: Option<Write>) -> Option<(u32, u64)> {
         if let Some(writing) = self.writing {
-            return (writing.data_from <= now).then_some(writing.memory);
+            return (writing.data_from <= now).then_some((writing.memory, writing.line));
         }
         let passes =
             |write: &Write| write.data_from <= now && write.seen.is_some_and(|at| at < now);
-        arrived.filter(passes).map(|write| write.burst.memory)
+        arrived.filter(passes).map(|write| (write.burst.memory, write.burst.line))
     }
 
     /// Lets every memory serve a beat; says whether it took the request to read, and the data.
     fn access(
         &mut self,
         asking: Option<(usize, Burst)>,
-        data: Option<u32>,
+        data: Option<(u32, u64)>,
         popped: Option<u32>,
+        gives: &mut impl FnMut(u32, u64, u64) -> bool,
     ) -> (bool, bool) {
+        let now = self.now;
         let (mut read_taken, mut written) = (false, false);
         let asked = asking.map(|(_, burst)| burst.memory);
-        if let Some(memory) = data.filter(|&memory| Some(memory) != asked) {
+        if let Some((memory, line)) = data.filter(|&(memory, _)| Some(memory) != asked) {
             let port = &mut self.ports[memory as usize];
             let reads = port.asks();
-            let (read, write) = port.serve(reads, true);
+            let (read, write) = port.serve(reads, Some(line), |line| gives(memory, line, now));
             written = write;
             self.note_access(memory, read);
         }
@@ -368,8 +375,9 @@ impl AxiPath {
             let memory = burst.memory;
             let port = &mut self.ports[memory as usize];
             let is_free = !port.is_reading();
-            let reads = port.has_room();
-            let (read, write) = port.serve(reads, data == asked);
+            let reads = if is_free { port.has_room().then_some(burst.line) } else { port.asks() };
+            let writes = data.filter(|&(to, _)| to == memory).map(|(_, line)| line);
+            let (read, write) = port.serve(reads, writes, |line| gives(memory, line, now));
             written |= write;
             read_taken = read && is_free;
             if read_taken {
@@ -380,10 +388,10 @@ impl AxiPath {
         let mut from = 0;
         while let Some(memory) = self.reading.first_from(from) {
             from = memory + 1;
-            if Some(memory) != data && Some(memory) != asked {
+            if Some(memory) != data.map(|(memory, _)| memory) && Some(memory) != asked {
                 let port = &mut self.ports[memory as usize];
                 let reads = port.asks();
-                let (read, _) = port.serve(reads, false);
+                let (read, _) = port.serve(reads, None, |line| gives(memory, line, now));
                 self.note_access(memory, read);
             }
         }
@@ -407,10 +415,12 @@ impl AxiPath {
     fn write_beat(&mut self, now: u64) {
         let under_way = self.writing.take().or_else(|| {
             let Write { burst, data_from, .. } = self.writes.pop_front()?;
-            Some(Writing { memory: burst.memory, left: burst.beats, data_from, token: burst.token })
+            let Burst { memory, beats: left, line, token, .. } = burst;
+            Some(Writing { memory, left, line, data_from, token })
         });
         let Some(mut writing) = under_way else { return };
         writing.left -= 1;
+        writing.line += 1;
         writing.data_from += 1;
         if writing.left > 0 {
             self.writing = Some(writing);

@@ -4,14 +4,14 @@ const READERS: usize = 2;
 
 /// Goes on until all bursts have ended; gives each one's cycle by token.
 fn ends(path: &mut AxiPath) -> Vec<u64> {
-    path.advance(200);
+    path.advance(200, |_, _, _| true);
     let mut ends: Vec<_> = std::iter::from_fn(|| path.take_ended()).collect();
     ends.sort_by_key(|ended| ended.token);
     ends.iter().map(|ended| ended.cycle).collect()
 }
 
 fn burst(from: u64, memory: u32, beats: u64, token: u32) -> Burst {
-    Burst { from, memory, beats, token }
+    Burst { from, memory, beats, line: 0, token }
 }
 
 /// RTL axi_demux: a master's burst to another memory waits until the one before has come back.
@@ -79,4 +79,22 @@ fn reads_and_writes_share_a_memory_by_turns() {
     path.write(burst(8, 0, 4, 1), 12);
     // The read passes once the write's request was taken, at 12.
     assert_eq!(ends(&mut path), [24, 17]);
+}
+
+/// RTL tcdm_superbank_mux: a line that others have is asked for again, and what comes behind it waits.
+#[test]
+fn who_does_not_get_a_line_asks_again() {
+    let mut path = AxiPath::new(READERS, 4, 1);
+    path.read(0, Burst { line: 5, ..burst(10, 0, 4, 0) });
+    path.write(Burst { line: 9, ..burst(20, 1, 2, 1) }, 20);
+    let mut asked = Vec::new();
+    path.advance(200, |memory, line, cycle| {
+        asked.push((memory, line, cycle));
+        ![(0, 6, 11), (1, 10, 22)].contains(&(memory, line, cycle))
+    });
+    let reads = [(0, 5, 10), (0, 6, 11), (0, 6, 12), (0, 7, 13), (0, 8, 14)];
+    assert_eq!(asked[..5], reads);
+    assert_eq!(asked[5..], [(1, 9, 21), (1, 10, 22), (1, 10, 23)]);
+    let ends: Vec<_> = std::iter::from_fn(|| path.take_ended()).map(|it| it.cycle).collect();
+    assert_eq!(ends, [15, 23]);
 }

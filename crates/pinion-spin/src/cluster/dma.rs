@@ -15,6 +15,12 @@ use crate::wake::{Due, Wake};
 use crate::{Machine, UnitEventKind};
 use pinion_l2_port::mux::ReadMux;
 use pinion_l2_port::reads::{ReadId, ReadPort};
+use pinion_sim::superbanks::{Beats, Superbanks};
+use transfer::reaches;
+pub use transfer::{Requester, Route, Transfer};
+
+mod superbanks;
+pub(super) mod transfer;
 
 /// What the error slave answers that stands where an engine does not reach (measured).
 pub const ERROR_WORD: u32 = 0xbadc_ab1e;
@@ -23,56 +29,6 @@ pub const ERROR_WORD: u32 = 0xbadc_ab1e;
 const SHORTEST_CYCLES: u64 = 2;
 /// AXI bursts do not cross pages.
 const PAGE_BYTES: u32 = 4096;
-
-/// Says who asked for a transfer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Requester {
-    /// The cluster's scheduler: a packet's copy to L1.
-    Scheduler,
-    /// A core, or the cluster's public port behind the last core.
-    Core(u32),
-}
-
-/// Describes a transfer.
-#[derive(Clone, Copy, Debug)]
-pub struct Transfer {
-    /// Who asked.
-    pub requester: Requester,
-    /// Source address.
-    pub from: u32,
-    /// Destination address.
-    pub to: u32,
-    /// Bytes.
-    pub bytes: u32,
-    /// Which ports it needs.
-    pub route: Route,
-}
-
-/// Names the ways a transfer can take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Route {
-    /// Reads L2 packet or program memory.
-    FromL2,
-    /// Reads L2 handler memory.
-    FromHandlerMemory,
-    /// Writes L2.
-    ToL2,
-    /// Reads and writes L2.
-    WithinL2,
-    /// Stays within the cluster's L1.
-    Local,
-    /// Goes to or comes from another cluster's L1.
-    Remote,
-}
-
-/// Tells whether the engine of cluster `own` gets to a place.
-pub(super) const fn reaches(reach: DmaReach, place: Place, own: u32) -> bool {
-    match (reach, place) {
-        (DmaReach::All, _) | (_, Place::L2Handler(_) | Place::L2Packet(_)) => true,
-        (DmaReach::L2, Place::L1 { cluster, .. }) => cluster == own,
-        (DmaReach::L2, _) => false,
-    }
-}
 
 /// Grants the port between the clusters and L2, one direction each.
 #[derive(Clone, Debug)]
@@ -112,6 +68,20 @@ struct Running {
     done: u64,
     /// Its read of L2, the cycles from that's end to its own, and those from the one before it.
     read: Option<(ReadId, u64, u64)>,
+    /// Its beats in the own L1, if it goes there.
+    beats: Option<Beats>,
+}
+
+impl Running {
+    /// Gives when it is done, as things stand; the read before it of L2 is so at cycle `before`.
+    #[inline]
+    fn done(&self, before: u64, ports: &SharedPorts) -> u64 {
+        let late = self.beats.map_or(0, |beats| beats.late);
+        let Some((burst, after, behind)) = self.read else { return self.done + late };
+        // Its read may have been moved meanwhile.
+        let end = ports.reads.burst_end(burst).map_or(self.done, |end| end + after);
+        end.max(before + behind) + late
+    }
 }
 
 /// Holds one cluster's engine.
@@ -124,6 +94,8 @@ pub struct ClusterDma {
     last_done: u64,
     /// When the last of its reads of L2 was done: to be so, and really.
     last_read: [u64; 2],
+    /// Who had the superbanks of L1 last.
+    superbanks: Superbanks,
     /// Its reads of L2 that may be on their way, and cycles from a read's last beat to its end there.
     most_reads: usize,
     read_end_cycles: u64,
@@ -161,6 +133,7 @@ impl ClusterDma {
             issue_from_halves: 0,
             last_done: 0,
             last_read: [0; 2],
+            superbanks: Superbanks::new((machine.l1.banks * 4 / machine.dma.port_bytes).max(1)),
             most_reads: machine.dma.engine_reads as usize,
             read_end_cycles: machine.dma.port_return_cycles + 1,
             index,
@@ -251,7 +224,7 @@ impl ClusterDma {
         });
         done = done.max(self.last_done);
         self.last_done = done;
-        self.running.push_back(Running { part, done, read });
+        self.running.push_back(Running { part, done, read, beats: None });
         Some(Issued { part, first_beat: done - beats - 1, beats, done })
     }
 
@@ -305,17 +278,16 @@ impl ClusterDma {
     /// The cycle at which the next one completes, if that is later: others went before it.
     pub fn complete(&mut self, now: u64, ports: &mut SharedPorts) -> Result<Option<Part>, u64> {
         let Some(first) = self.running.front() else { return Ok(None) };
-        if let Some((burst, after, behind)) = first.read {
-            // Its read may have been moved meanwhile.
-            let end = ports.reads.burst_end(burst).map_or(first.done, |end| end + after);
-            let done = end.max(self.last_read[1] + behind);
-            if done > now {
-                return Err(done);
-            }
+        let done = first.done(self.last_read[1], ports);
+        if done > now {
+            return Err(done);
+        }
+        if let Some(beats) = first.beats {
+            self.superbanks.engine_had(&beats, done, beats.count);
+        }
+        if let Some((burst, ..)) = first.read {
             self.last_read[1] = now;
             ports.reads.forget_burst(burst);
-        } else if first.done > now {
-            return Err(first.done);
         }
         Ok(self.running.pop_front().map(|running| running.part))
     }
@@ -383,6 +355,7 @@ impl Clusters {
                 let offset = address.wrapping_sub(base);
                 if offset < shared.machine.l1.bytes {
                     units.banks.dma(now, issued.first_beat, issued.beats, offset);
+                    units.dma.goes_to_l1(issued.beats, offset);
                     beside::show_beats(shared, cluster, &issued, offset);
                 }
             }

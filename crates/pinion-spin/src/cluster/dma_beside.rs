@@ -1,7 +1,8 @@
 //! Blocks of hardware beside the clusters' DMA engines, and their beats beside the banks of L1. In: transfers, when an engine
 //! gets them and when they are made, as the model has it. Out: the same, to the block whose they are.
 
-use super::dma::{Issued, Requester, Transfer, reaches};
+use super::dma::transfer::reaches;
+use super::dma::{Issued, Requester, Transfer};
 use crate::hardware::cluster_dma as block;
 use crate::machine::DmaReach;
 use crate::shared::Shared;

@@ -246,7 +246,9 @@ impl Clusters {
                 }
                 // The clusters' copies use that port, too (rows swap_l2-burst_512 and swap_l2-spread_512).
                 let reads = &mut self.dma_ports.reads;
-                let (turn, read) = reads.book_load(start + way, asked.core, asked.port_cycles);
+                let address = self.cores[id].pending.map_or(0, |access| access.address);
+                let (core, cycles) = (asked.core, asked.port_cycles);
+                let (turn, read) = reads.book_load(start + way, core, cycles, address);
                 self.cores[id].turn = Some(turn);
                 (start, performed) = (read - way, read);
             }

@@ -26,6 +26,15 @@ pub enum Line {
     FromHost = 2,
 }
 
+/// A place in a cluster's L1.
+#[derive(Clone, Copy, Debug)]
+pub struct InL1 {
+    /// The cluster.
+    pub cluster: u32,
+    /// The offset.
+    pub offset: u32,
+}
+
 /// Lines that read.
 const READERS: usize = 2;
 
@@ -53,6 +62,8 @@ impl Line {
 #[derive(Clone, Debug)]
 pub struct ClusterPath {
     path: AxiPath,
+    /// Bytes of a beat.
+    beat_bytes: u64,
     /// When to go on.
     pub wake: Wake,
     /// Cycles until a request of the off-cluster DMA is there: a queue, a register, a queue and two
@@ -74,6 +85,7 @@ impl ClusterPath {
         let clusters = machine.cluster.count;
         Self {
             path: AxiPath::new(READERS, clusters, command.source_switch_cycles),
+            beat_bytes: command.port_bytes.into(),
             wake: Wake::default(),
             request_cycles,
             to_host_cycles: command.host_dma_cycles.saturating_sub(request_cycles),
@@ -119,17 +131,22 @@ impl ClusterPath {
     }
 
     /// Lets a command read beats of a cluster's L1, which it can ask for at cycle `now`.
-    pub fn ask(&mut self, now: u64, (line, cluster): (Line, u32), beats: u64, command: u32) {
+    pub fn ask(&mut self, now: u64, (line, place): (Line, InL1), beats: u64, command: u32) {
         let ahead = if line == Line::ToHost { self.request_cycles } else { 0 };
         let from = (now + ahead).max(self.clear_from[line as usize]);
-        self.path.read(line as usize, Burst { from, memory: cluster, beats, token: command });
+        self.path.read(line as usize, self.burst(from, place, beats, command));
     }
 
     /// Lets a command write beats to a cluster's L1, the first of which is there in a cycle.
-    pub fn write(&mut self, now: u64, to: (u32, u64), beats: u64, command: u32) {
-        let (memory, data_from) = to;
+    pub fn write(&mut self, now: u64, to: (InL1, u64), beats: u64, command: u32) {
+        let (place, data_from) = to;
         let from = (now + self.request_cycles).max(self.clear_from[Line::FromHost as usize]);
-        self.path.write(Burst { from, memory, beats, token: command }, data_from);
+        self.path.write(self.burst(from, place, beats, command), data_from);
+    }
+
+    fn burst(&self, from: u64, place: InL1, beats: u64, command: u32) -> Burst {
+        let line = u64::from(place.offset) / self.beat_bytes;
+        Burst { from, memory: place.cluster, beats, line, token: command }
     }
 
     /// Gives the cycles from a command's last beat to its end.
@@ -141,9 +158,12 @@ impl ClusterPath {
         }
     }
 
-    /// Goes through the cycles before `now`.
-    pub fn advance(&mut self, now: u64) {
-        self.path.advance(now);
+    /// Goes through the cycles before `now`; `gives` says whether a cluster gives this way a beat at an offset in its L1 in
+    /// a cycle.
+    #[inline]
+    pub fn advance(&mut self, now: u64, mut gives: impl FnMut(u32, u64, u64) -> bool) {
+        let bytes = self.beat_bytes;
+        self.path.advance(now, |cluster, line, cycle| gives(cluster, line * bytes, cycle));
     }
 
     /// Says whether some command's last beat is over.

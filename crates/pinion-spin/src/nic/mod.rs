@@ -276,7 +276,11 @@ impl Nic {
                 clusters.dma_read(shared, now, listener);
             }
             Due::Accesses if clusters.l2_wake.take(now) => clusters.serve_accesses(shared, now),
-            Due::DmaDone(cluster) => clusters.dma_done(shared, now, cluster, listener),
+            Due::DmaDone(cluster) => {
+                // It may have met the NIC's side at L1 until now.
+                commands.advance_path(now, clusters);
+                clusters.dma_done(shared, now, cluster, listener);
+            }
             Due::Assign(cluster)
                 if clusters.each[cluster as usize].scheduler.assigns.take(now)
                     && (clusters.each[cluster as usize].scheduler.head_ready().is_some()
