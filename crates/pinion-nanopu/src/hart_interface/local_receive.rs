@@ -128,6 +128,9 @@ impl ContextQueue {
 
     /// Counts the words that entered before cycle `at` and have not been read.
     pub fn count(&self, at: Cycle) -> u64 {
+        if self.head == self.tail {
+            return 0;
+        }
         // Runs are in order of time: behind the last that has begun to enter, nothing has.
         let entered = self.runs.iter().rev().find(|run| run.at < at);
         entered.map_or(0, |run| run.entered(at).saturating_sub(self.head))

@@ -61,6 +61,8 @@ pub struct HartInterface {
     hart: u8,
     section: HartInterfaceSection,
     queues: Vec<ContextQueue>,
+    /// The cycle behind that in which the last word enters, of those handed over.
+    entered: Cycle,
     scheduler: ThreadScheduler,
     /// Priority that the next bind gives.
     priority: u8,
@@ -87,6 +89,7 @@ impl HartInterface {
             hart,
             section: *section,
             queues: (0..contexts).map(|_| ContextQueue::default()).collect(),
+            entered: 0,
             scheduler: ThreadScheduler::new(&section.thread_scheduler, section.fixes, contexts),
             priority: 0,
             before: (0, 0),
@@ -134,6 +137,9 @@ impl HartInterface {
         if self.words_ready(from) {
             return Some(from);
         }
+        if self.entered < from {
+            return None;
+        }
         let queue = self.queues.get(usize::from(self.context()))?;
         queue.next_entry(from.saturating_sub(1)).map(|at| (at + 2).max(from))
     }
@@ -141,6 +147,9 @@ impl HartInterface {
     /// Gives the first cycle from `from` on in which a word enters a queue of any context, of those
     /// handed over.
     pub fn next_arrival(&self, from: Cycle) -> Option<Cycle> {
+        if self.entered <= from {
+            return None;
+        }
         self.queues.iter().filter_map(|queue| queue.next_entry(from)).min()
     }
 
@@ -273,14 +282,6 @@ impl HartInterface {
         self.scheduler.taken(now, &self.queues);
     }
 
-    /// Gives the earliest cycle from `from` on in which something happens here that others should
-    /// know of: the interrupt line goes up, or there is room for a word that waits (advance
-    /// the receive side then).
-    pub fn next_event(&self, from: Cycle) -> Option<Cycle> {
-        let room = self.next_room().map(|at| at.max(from));
-        room.into_iter().chain(self.interrupt_at(from)).min()
-    }
-
     /// Gives the cycle from which there is room for a word that waits; advance the receive side then.
     pub fn next_room(&self) -> Option<Cycle> {
         self.freed.front().map(|&at| at + 1)
@@ -397,6 +398,7 @@ impl HartInterface {
         if let Some(seat) = self.hardware.get_mut() {
             seat.enters(context, at, begins, n, queue.handed_over() > waiting);
         }
+        self.entered = self.entered.max(at + Cycle::from(n));
         self.scheduler.entered(context, at, n);
         n
     }

@@ -20,6 +20,8 @@
 //! No cycle is simulated for itself. `walk` visits the windows of cycles in
 //! which the line may be up and the points at which a timer runs out.
 
+mod told;
+
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -231,8 +233,7 @@ impl ThreadScheduler {
             }
         }
         if !self.lone() {
-            let (from, to) = (at + 2, at + 3);
-            self.windows.push_back(Window { from, to, cause: Cause::Done });
+            self.windows.push_back(Window { from: at + 2, to: at + 3, cause: Cause::Done });
         }
     }
 
@@ -267,38 +268,27 @@ impl ThreadScheduler {
     }
 
     /// Looks at all cycles before `to`.
+    #[inline]
     pub fn settle(&mut self, to: Cycle, queues: &[ContextQueue]) {
-        if self.told.is_none() {
+        if self.told.is_some() {
+            self.tell_until(to, queues);
+        } else if self.rests() {
+            self.settled = self.settled.max(to);
+        } else {
             self.look(to, queues);
-            return;
-        }
-        while self.settled < to {
-            let (cycle, before) = (self.settled, self.clocks);
-            self.look(cycle + 1, queues);
-            // Who is lowered in a cycle is still chosen in it as if they were not.
-            let clocks = Clocks { lowered: before.lowered, ..self.clocks };
-            let (target, _) = self.target_under(&clocks, cycle, queues);
-            let up = self.up(cycle..cycle + 1, queues).is_some();
-            let told = Expected {
-                cycle,
-                is_up: up,
-                target: (target != NO_CONTEXT).then_some(target),
-                priority: self.priority(&self.clocks, target),
-            };
-            self.told.get_or_insert_default().push_back(told);
         }
     }
 
-    /// Tells of every cycle from now on what the outputs are in it.
-    pub fn tell(&mut self) {
-        self.told = Some(VecDeque::new());
-    }
-
-    /// Gives what the outputs are in the next cycle, of those before `to` that are settled.
-    pub fn next_told(&mut self, to: Cycle) -> Option<Expected> {
-        let told = self.told.as_mut()?;
-        told.front().filter(|expected| expected.cycle < to)?;
-        told.pop_front()
+    /// Tells whether cycles pass without anything to look at: there was no pulse, nothing that came is to be
+    /// looked at, and no timer runs, as long as the only thread has no work.
+    #[inline]
+    fn rests(&self) -> bool {
+        let works = |thread: &Thread| thread.active_since.is_some();
+        self.windows.is_empty()
+            && self.pulses.is_empty()
+            && self.fixes.restore_priority
+            && self.bound.len() <= 1
+            && !self.threads.get(usize::from(self.running)).is_some_and(works)
     }
 
     /// Looks at all cycles before `to` for pulses.
@@ -306,19 +296,22 @@ impl ThreadScheduler {
         if to <= self.settled {
             return;
         }
-        let mut clocks = self.clocks;
-        let mut pulses = std::mem::take(&mut self.pulses);
-        self.walk(&mut clocks, self.settled..to, queues, |pulse| {
-            match pulses.back_mut() {
-                Some(last) if last.to >= pulse.from && pulses_agree(last, &pulse) => {
-                    last.to = last.to.max(pulse.to);
+        let timers = |from| self.overrun(&self.clocks, from).min(self.rotation(&self.clocks, from));
+        if !self.windows.is_empty() || timers(self.settled) < to {
+            let mut clocks = self.clocks;
+            let mut pulses = std::mem::take(&mut self.pulses);
+            self.walk(&mut clocks, self.settled..to, queues, |pulse| {
+                let alike =
+                    |last: &Pulse| (last.running, last.target) == (pulse.running, pulse.target);
+                match pulses.back_mut().filter(|last| last.to >= pulse.from && alike(last)) {
+                    Some(last) => last.to = last.to.max(pulse.to),
+                    _ => pulses.push_back(pulse),
                 }
-                _ => pulses.push_back(pulse),
-            }
-            false
-        });
-        self.pulses = pulses;
-        if self.wanted.is_none() {
+                false
+            });
+            (self.pulses, self.clocks) = (pulses, clocks);
+        }
+        if self.wanted.is_none() && !self.pulses.is_empty() {
             let from = self.settled.max(self.asks_from);
             let asks = self.pulses.iter().find(|pulse| pulse.to > from);
             self.wanted = asks.map(|pulse| pulse.from.max(from));
@@ -327,7 +320,6 @@ impl ThreadScheduler {
             self.pulses.pop_front();
             self.announced -= 1;
         }
-        self.clocks = clocks;
         self.settled = to;
         while self.windows.front().is_some_and(|window| window.to <= to) {
             self.windows.pop_front();
@@ -492,9 +484,4 @@ impl ThreadScheduler {
             at = timer;
         }
     }
-}
-
-/// Tells whether two pulses say the same.
-fn pulses_agree(a: &Pulse, b: &Pulse) -> bool {
-    (a.running, a.target) == (b.running, b.target)
 }

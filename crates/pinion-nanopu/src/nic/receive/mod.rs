@@ -12,6 +12,7 @@
 //! cycle in which each enters the queue.
 
 pub mod accounting;
+mod blocks;
 pub mod core_selection;
 mod dispatch;
 mod events;
@@ -34,7 +35,6 @@ use reassembly::{Reassembly, WORDS};
 use super::{ControlRequest, Credit, Delivered};
 use crate::Cycle;
 use crate::event::{Event, Listener};
-use crate::hardware::{InLoop, IngressSeat, JbsqSeat, Placed, ReassemblySeat};
 use crate::hart_interface::HartInterface;
 use crate::machine::receive::{ReceiveSection, ReceiveSectionError};
 use crate::transport::{Change, EventKind};
@@ -108,6 +108,10 @@ pub struct Receive {
     /// By event: what the transport's program handles.
     handled: Handled,
     stopped: Option<(Cycle, Stop)>,
+    /// The earliest cycle in which there is something to do without new input, or the end of time.
+    next: Cycle,
+    /// There are blocks of hardware, which take every cycle.
+    has_blocks: bool,
 }
 
 impl std::fmt::Debug for Receive {
@@ -147,6 +151,8 @@ impl Receive {
             dispatcher: Dispatcher::new(section.global, harts),
             books: Accounting::default(),
             stopped: None,
+            next: Cycle::MAX,
+            has_blocks: false,
             section: section.clone(),
         })
     }
@@ -155,28 +161,34 @@ impl Receive {
     /// and do not overlap, and may be given ahead of time.
     pub fn frame(&mut self, first_flit: Cycle, bytes: &[u8]) {
         self.ingress.accept(first_flit, bytes);
+        self.note_next();
     }
 
     /// Hears that a hart binds a context. Returns false for a context without a queue.
     pub fn bind(&mut self, hart: u8, context: u16, now: Cycle) -> bool {
-        self.selection.bind(hart, context, now)
+        let has_queue = self.selection.bind(hart, context, now);
+        self.note_next();
+        has_queue
     }
 
     /// Hears that a hart is done with a message of a context, by an instruction that retires in
     /// `now`.
     pub fn message_done(&mut self, hart: u8, context: u16, now: Cycle) {
         self.dispatcher.message_done(hart, context, now);
+        self.note_next();
     }
 
     /// Gives the earliest cycle in which there is something to do without new input; `None` when
-    /// idle. When words wait for room in a hart's queue, [`HartInterface::next_event`] says
+    /// idle. When words wait for room in a hart's queue, [`HartInterface::next_room`] says
     /// when there is some; advance the receive side then.
     pub fn next_event(&self) -> Option<Cycle> {
-        if self.stopped.is_some() {
-            return None;
-        }
-        let next = self.next_events().into_iter().min();
-        next.filter(|at| *at != Cycle::MAX)
+        Some(self.next).filter(|at| *at != Cycle::MAX)
+    }
+
+    /// Notes when there is something to do; to be called behind whatever may have changed it.
+    fn note_next(&mut self) {
+        let next = self.next_events().into_iter().min().filter(|_| self.stopped.is_none());
+        self.next = next.unwrap_or(Cycle::MAX);
     }
 
     /// Gives the next cycles of the units: look-up, freeing, dispatch, delivery, timers; the end of time for
@@ -199,7 +211,11 @@ impl Receive {
         harts: &mut [HartInterface],
         listener: &mut impl Listener,
     ) {
-        if self.dispatcher.waits() {
+        let waits = self.dispatcher.waits();
+        if self.next > now && !waits && !self.has_blocks {
+            return;
+        }
+        if waits {
             self.pump(harts, listener);
         }
         self.selection.clock(now);
@@ -207,6 +223,7 @@ impl Receive {
         while self.stopped.is_none() {
             let [lookup, gone, dispatch, delivery, timer] = self.next_events();
             let at = lookup.min(gone).min(dispatch).min(delivery).min(timer);
+            self.next = at;
             if at > now || at == Cycle::MAX {
                 break;
             }
@@ -227,30 +244,10 @@ impl Receive {
                 }
             }
         }
+        if self.stopped.is_some() {
+            self.next = Cycle::MAX;
+        }
         self.ingress.clock(now);
-    }
-
-    /// Puts a block into JBSQ's place, or beside it.
-    pub fn set_jbsq(&mut self, seat: JbsqSeat) {
-        self.selection.set_hardware(seat);
-    }
-
-    /// Puts a block into reassembly's place, or beside it.
-    pub fn set_reassembly(&mut self, seat: ReassemblySeat) {
-        self.reassembly.set_hardware(seat);
-    }
-
-    /// Puts a block beside the ingress pipeline.
-    pub fn set_ingress(&mut self, seat: IngressSeat) {
-        self.ingress.hardware = InLoop::new(seat);
-    }
-
-    /// Gives the blocks.
-    pub fn blocks(&self) -> impl Iterator<Item = &dyn Placed> {
-        let ingress = self.ingress.hardware.get().map(|seat| seat as &dyn Placed);
-        let jbsq = self.selection.hardware().map(|seat| seat as &dyn Placed);
-        let reassembly = self.reassembly.hardware().map(|seat| seat as &dyn Placed);
-        ingress.into_iter().chain(jbsq).chain(reassembly)
     }
 
     /// Gives what became of every frame so far.

@@ -257,7 +257,7 @@ fn words_for_a_full_local_queue_enter_a_cycle_after_one_is_read() {
     assert_eq!(bench.harts[0].unread_words(0), 512);
     bench.now = 2050;
     assert!(bench.harts[0].pop(2050).is_some());
-    assert_eq!(bench.harts[0].next_event(2050), Some(2051));
+    assert_eq!(bench.harts[0].next_room(), Some(2051));
     bench.run(10);
     assert_eq!(bench.harts[0].unread_words(0), 512);
     for at in 2100..2300 {

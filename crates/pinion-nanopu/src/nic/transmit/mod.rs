@@ -207,11 +207,6 @@ impl Transmit {
         timers.into_iter().chain(generator).chain(packetization).chain(egress)
     }
 
-    /// Counts the control frames that may still be asked for before one is dropped.
-    pub fn control_room(&self) -> usize {
-        self.generator.room()
-    }
-
     /// Tells when the RTL would have stopped itself, and why; with all fixes on it never does.
     pub fn stopped(&self) -> Option<(Cycle, &'static str)> {
         self.stopped
@@ -235,11 +230,6 @@ impl Transmit {
     /// Counts the words that wait to enter packetization.
     pub fn words_waiting(&self) -> usize {
         self.queues.waiting()
-    }
-
-    /// Counts the control frames that wait.
-    pub fn control_waiting(&self) -> usize {
-        self.generator.waiting()
     }
 
     /// Counts the free message ids and buffers.

@@ -116,19 +116,6 @@ impl PacketGenerator {
         self.requests.push_back(request);
     }
 
-    /// Counts the frames that may still wait.
-    pub fn room(&self) -> usize {
-        let waiting: usize = self.frames.iter().map(VecDeque::len).sum();
-        self.frame_limit.saturating_sub(waiting + self.requests.len())
-    }
-
-    /// Counts the frames and PULLs that wait.
-    pub fn waiting(&self) -> usize {
-        self.frames.iter().map(VecDeque::len).sum::<usize>()
-            + self.pulls.len()
-            + self.requests.len()
-    }
-
     /// Tells when [`act`](Self::act) is due.
     pub fn next(&self) -> Option<Cycle> {
         if let Some(seat) = self.hardware.in_place() {
