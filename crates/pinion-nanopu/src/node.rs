@@ -215,6 +215,15 @@ impl Node {
         next
     }
 
+    /// Gives the first cycle in which a word may come to a hart, should the harts write none and say nothing but
+    /// that they are idle: what the transmit side does brings none. 0 if that is not known.
+    fn words_next(&self) -> Cycle {
+        if self.hardware.has_blocks {
+            return 0;
+        }
+        self.receive.next_event().unwrap_or(Cycle::MAX).min(self.harts_next())
+    }
+
     /// Gives the core that lags most, where it is, and where the next of the others is that run; those
     /// that sleep lag nobody.
     fn first_core(&self) -> (usize, Cycle, Cycle) {
@@ -326,6 +335,9 @@ impl Node {
         // reaches this core a cycle later at the earliest.
         let known = network.min(others.saturating_add(RETIRE + 1));
         let alone = others == Cycle::MAX && self.sleep_but(index);
+        // How near to `end` a core comes depends on where it was stopped before: it shall have room to run there.
+        let room = end.saturating_sub(self.cores[index].cycles_behind_poll());
+        let words_known = if alone { network.max(self.words_next().min(room)) } else { known };
         let core = &mut self.cores[index];
         let room = if self.back_pressure {
             let posted = self.posts[index].iter().filter(|post| post.is_word()).count();
@@ -338,6 +350,7 @@ impl Node {
             interface: &mut self.interfaces[index],
             posts: &mut self.posts[index],
             known,
+            words_known,
             room,
             alone,
             end,

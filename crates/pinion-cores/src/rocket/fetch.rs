@@ -50,6 +50,11 @@ impl Refill {
         self.enters + BEATS <= at
     }
 
+    /// Tells whether a word that enters the queue behind one that did in a cycle is looked up behind all beats.
+    pub(super) fn is_before(&self, at: Cycle) -> bool {
+        self.enters <= at
+    }
+
     /// Tells whether another refill may be asked for by a word that misses in `at`.
     fn is_over(&self, at: Cycle) -> bool {
         at + 1 >= self.enters

@@ -27,6 +27,10 @@ impl Core {
         memory: &mut M,
         network: &mut N,
     ) {
+        self.poll_again(code, memory, network);
+        if self.activity != Activity::Running {
+            return;
+        }
         let mut end = self.limit.min(self.attention);
         loop {
             if self.turns.repeats {
@@ -53,10 +57,17 @@ impl Core {
                 Kind::Branch => self.branch_lean(i, pc, t),
                 Kind::Jump | Kind::JumpRegister => self.jump_lean(slot.kind, i, pc, t),
                 Kind::Load => self.load_lean(i, pc, t, memory),
-                Kind::Poll => match self.poll_lean(i, pc, t, network) {
-                    true => continue,
-                    false => return,
-                },
+                Kind::Poll => {
+                    if !self.poll_lean(i, pc, t, network) {
+                        return;
+                    }
+                    self.poll_again(code, memory, network);
+                    if self.activity != Activity::Running {
+                        return;
+                    }
+                    end = self.limit.min(self.attention);
+                    continue;
+                }
                 Kind::Idle => {
                     self.idle_lean(i, pc, t, network);
                     end = self.limit.min(self.attention);
@@ -101,7 +112,13 @@ impl Core {
     }
 
     #[inline(always)]
-    fn idle_lean<N: Network>(&mut self, i: &Instruction, pc: u64, t: Cycle, network: &mut N) {
+    pub(super) fn idle_lean<N: Network>(
+        &mut self,
+        i: &Instruction,
+        pc: u64,
+        t: Cycle,
+        network: &mut N,
+    ) {
         let now = t + RETIRE;
         if network.write_csr(csr::USER_COMMAND, csr::IDLE_COMMAND, now) {
             self.limit = self.limit.min(now);
@@ -121,7 +138,7 @@ impl Core {
     }
 
     #[inline(always)]
-    fn branch_lean(&mut self, i: &Instruction, pc: u64, t: Cycle) -> bool {
+    pub(super) fn branch_lean(&mut self, i: &Instruction, pc: u64, t: Cycle) -> bool {
         let taken = match self.hart.execute(i) {
             Outcome::Branched => true,
             Outcome::NotTaken => false,
@@ -135,7 +152,7 @@ impl Core {
     }
 
     #[inline(always)]
-    fn jump_lean(&mut self, kind: Kind, i: &Instruction, pc: u64, t: Cycle) -> bool {
+    pub(super) fn jump_lean(&mut self, kind: Kind, i: &Instruction, pc: u64, t: Cycle) -> bool {
         let Outcome::Jumped = self.hart.execute(i) else { return false };
         self.decode = t;
         let flow = match kind {

@@ -22,6 +22,7 @@ pub mod interrupts;
 mod lean;
 mod multiply_divide;
 pub mod network;
+mod poll_turns;
 mod polling;
 mod predictor;
 mod repeat;
@@ -237,6 +238,7 @@ pub struct Core {
     /// Number of what a polling loop must not do: stores, pops, words sent, commands but idle.
     effects: u64,
     poll: Poll,
+    poll_turns: poll_turns::PollTurns,
     turns: turns::Turns,
     start: start::Start,
     /// A branch was taken to an address before it.
@@ -326,6 +328,7 @@ impl Core {
                 history: 0,
                 registers: [0; 32],
             },
+            poll_turns: poll_turns::PollTurns::default(),
             turns: turns::Turns::default(),
             start: start::Start::default(),
             turned: false,

@@ -59,6 +59,18 @@ pub trait Network {
     /// Writes a CSR in an instruction that retires in `now`; tells whether others must see that before
     /// anything decodes later.
     fn write_csr(&mut self, csr: u16, value: u64, now: Cycle) -> bool;
+    /// Gives what a poll that retires in `now` finds, behind an idle command that retires in `idle`, if the
+    /// program gives one; none, and nothing has happened, if that is not settled, or if others must see the
+    /// command before anything decodes later.
+    fn poll_again(&mut self, idle: Option<Cycle>, now: Cycle) -> Option<u64> {
+        let _ = (idle, now);
+        None
+    }
+    /// Gives the cycle before which polls of a loop that does nothing else may decode, should the core's limit
+    /// come before: who acts until then concerns no such loop, and nobody sees where it is.
+    fn poll_limit(&self) -> Cycle {
+        0
+    }
     /// Pops a word for an instruction that decodes in `now`; `None` from an empty queue.
     fn pop(&mut self, now: Cycle) -> Option<u64>;
     /// Sends a word that is written in `now`.

@@ -17,7 +17,7 @@ pub(super) const STOPPED: &str = "a block of hardware went wrong";
 /// Says whether a node has blocks, and since when nothing but they could do something.
 #[derive(Debug, Default)]
 pub(super) struct Loop {
-    has_blocks: bool,
+    pub has_blocks: bool,
     active: Cycle,
 }
 

@@ -48,6 +48,8 @@ pub(super) struct Port<'a, L> {
     pub interface: &'a mut HartInterface,
     pub posts: &'a mut VecDeque<Post>,
     pub known: Cycle,
+    /// The same of words that come, if this hart runs alone: at least `known`.
+    pub words_known: Cycle,
     pub room: usize,
     /// No other hart runs, or will before the NIC's next event.
     pub alone: bool,
@@ -57,7 +59,7 @@ pub(super) struct Port<'a, L> {
     pub hears_retired: bool,
 }
 
-impl<L> Port<'_, L> {
+impl<L: Listener> Port<'_, L> {
     /// Posts in order of time: results that come late may be overtaken.
     fn post(&mut self, at: Cycle, kind: PostKind) {
         if self.posts.back().is_none_or(|post| post.at <= at) {
@@ -78,11 +80,17 @@ impl<L> Port<'_, L> {
         }
     }
 
-    /// Tells whether a command is idle and may wait until the interface takes it: the thread scheduler has
-    /// nothing to choose, and the NIC nothing to take first.
-    fn may_idle_alone(&self, csr: u16, value: u64) -> bool {
+    /// Gives the first cycle of which is not settled whether there are words, where nothing but idle commands is
+    /// posted.
+    fn known_for_polls(&self) -> Cycle {
+        let is_late = self.posts.back().is_some_and(|post| post.at >= self.end);
+        if is_late { self.known_until() } else { self.words_known }
+    }
+
+    /// Tells whether an idle command may wait until the interface takes it: the thread scheduler has nothing
+    /// to choose, and the NIC nothing to take first.
+    fn may_idle_alone(&self) -> bool {
         self.alone
-            && (csr, value) == (csr::USER_COMMAND, csr::IDLE_COMMAND)
             && self.interface.has_one_thread()
             && self.posts.iter().all(|post| matches!(post.kind, PostKind::Idle))
     }
@@ -107,9 +115,27 @@ impl<L: Listener> Network for Port<'_, L> {
     }
 
     fn write_csr(&mut self, csr: u16, value: u64, now: Cycle) -> bool {
-        let idle = self.may_idle_alone(csr, value);
+        let idle = (csr, value) == (csr::USER_COMMAND, csr::IDLE_COMMAND) && self.may_idle_alone();
         self.post(now, if idle { PostKind::Idle } else { PostKind::Csr { csr, value } });
         !idle
+    }
+
+    fn poll_again(&mut self, idle: Option<Cycle>, now: Cycle) -> Option<u64> {
+        let alone = self.may_idle_alone();
+        let known = if alone { self.known_for_polls() } else { self.known_until() };
+        if known <= now || idle.is_some_and(|at| !alone || at >= self.end) {
+            return None;
+        }
+        self.take_idle(now);
+        if let Some(at) = idle {
+            // It would be posted, and taken at once.
+            self.interface.idle(at);
+        }
+        self.interface.read_csr(csr::MESSAGES_READY, now)
+    }
+
+    fn poll_limit(&self) -> Cycle {
+        if self.may_idle_alone() { self.known_for_polls().min(self.end) } else { 0 }
     }
 
     fn pop(&mut self, now: Cycle) -> Option<u64> {

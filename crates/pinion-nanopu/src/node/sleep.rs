@@ -55,6 +55,7 @@ impl Node {
             interface: &mut self.interfaces[index],
             posts: &mut self.posts[index],
             known: at,
+            words_known: at,
             room: usize::MAX,
             alone: false,
             end: at,

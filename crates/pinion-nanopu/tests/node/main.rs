@@ -3,6 +3,7 @@
 mod by_rfc;
 mod dctcp;
 mod echo;
+mod heard;
 mod overrides;
 mod p4;
 mod saved;

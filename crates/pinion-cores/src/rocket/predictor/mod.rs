@@ -6,12 +6,14 @@
 //! itself. Holds 28 targets, 512 one-bit counters with 8 bits of global history, and 6 return
 //! addresses. Makes nobody wait: the pipeline turns the answer into cycles.
 
+mod foregone;
 mod history;
 mod return_stack;
 mod target_buffer;
 
 use pinion_isa::{Class, Instruction};
 
+pub use self::foregone::Control;
 pub use self::history::History;
 use self::history::{HISTORY_BITS, shifted};
 use self::return_stack::ReturnStack;

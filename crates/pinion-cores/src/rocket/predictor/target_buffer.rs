@@ -25,6 +25,25 @@ pub(super) struct Entry {
 /// Bits of an address below those of its fetch word, which is four bytes.
 pub(super) const FETCH_WORD_SHIFT: u32 = 2;
 
+/// Entry in which a word with these low bits was found last; only to find it faster, so that buffers are alike
+/// whatever stands here.
+#[derive(Clone)]
+struct Hints([u8; HINTS]);
+
+impl PartialEq for Hints {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Hints {}
+
+impl std::fmt::Debug for Hints {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("…")
+    }
+}
+
 /// Holds the target buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TargetBuffer {
@@ -32,8 +51,7 @@ pub(super) struct TargetBuffer {
     words: [u64; MOST_TARGETS],
     entries: [Entry; MOST_TARGETS],
     targets: usize,
-    /// Entry in which a word with these low bits was found last; only to find it faster.
-    hints: [u8; HINTS],
+    hints: Hints,
     /// Entries of words with these low bits; only to find them faster.
     held: [u8; HINTS],
     /// Bits of the pseudo-LRU tree, node 1 is the root: no node has a greater number than entries.
@@ -57,7 +75,7 @@ impl TargetBuffer {
             words: [NOWHERE; MOST_TARGETS],
             entries: [Entry::default(); MOST_TARGETS],
             targets,
-            hints: [0; HINTS],
+            hints: Hints([0; HINTS]),
             held: [0; HINTS],
             lru: 0,
             lru_clear,
@@ -75,7 +93,7 @@ impl TargetBuffer {
         if held == 0 {
             return None;
         }
-        let hint = usize::from(self.hints[slot]) % MOST_TARGETS;
+        let hint = usize::from(self.hints.0[slot]) % MOST_TARGETS;
         if self.words[hint] == word && (!self.doubles || held == 1) {
             return Some((hint, self.entries[hint]));
         }
@@ -99,7 +117,7 @@ impl TargetBuffer {
         if found == usize::MAX {
             return None;
         }
-        self.hints[word as usize % HINTS] = found as u8;
+        self.hints.0[word as usize % HINTS] = found as u8;
         Some((found, self.entries[found]))
     }
 
@@ -121,6 +139,11 @@ impl TargetBuffer {
         let mut rest = self.words.iter().enumerate().filter(|(_, held)| **held != NOWHERE);
         self.doubles = rest.any(|(entry, held)| self.words[..entry].contains(held));
         Some((index, known))
+    }
+
+    /// Tells whether the fetch word that an address lies in may have two entries, so that a look-up strikes it off.
+    pub fn may_strike(&self, pc: u64) -> bool {
+        self.doubles && self.held[(pc >> FETCH_WORD_SHIFT) as usize % HINTS] > 1
     }
 
     /// Makes an entry be for a word, or for none.

@@ -45,6 +45,13 @@ impl Network for Line {
     fn write_csr(&mut self, csr: u16, value: u64, now: Cycle) -> bool {
         self.stub.write_csr(csr, value, now)
     }
+    fn poll_again(&mut self, idle: Option<Cycle>, now: Cycle) -> Option<u64> {
+        if self.known <= now {
+            return None;
+        }
+        self.stub.idle.extend(idle);
+        self.read_csr(network::csr::MESSAGES_READY, now)
+    }
     fn pop(&mut self, now: Cycle) -> Option<u64> {
         Some(now)
     }
@@ -101,7 +108,7 @@ fn instruction(random: &mut Xorshift64) -> u32 {
 }
 
 /// Says what a run of a program in slices looks like at the end of each.
-fn slices(program: &[u8], seed: u64, deaf: bool) -> (Vec<String>, u64, u64) {
+fn slices(program: &[u8], seed: u64, deaf: bool) -> (Vec<String>, u64, [u64; 2]) {
     let mut random = Xorshift64::new(seed);
     let section = core_section();
     let cache = CacheSection { sets: 8, ways: 2, miss_cycles: 17 };
@@ -127,7 +134,7 @@ fn slices(program: &[u8], seed: u64, deaf: bool) -> (Vec<String>, u64, u64) {
     let every = 200 + random.draw() % 500;
     let ready = 300 + random.draw() % 3000;
     let mut line = Line { stub: Stub { deaf, ..Stub::default() }, every, ready, known: 0 };
-    let (mut seen, mut end, mut left_out) = (Vec::new(), 0, 0);
+    let (mut seen, mut end, mut left_out) = (Vec::new(), 0, [0; 2]);
     for _ in 0..SLICES {
         end += 1 + random.draw() % (1 << (random.draw() % 11));
         line.known = end + random.draw() % 8;
@@ -136,7 +143,8 @@ fn slices(program: &[u8], seed: u64, deaf: bool) -> (Vec<String>, u64, u64) {
             core.wake_from_wfi(end, &memory, &mut line);
         }
         core.wake_from_poll(end);
-        left_out += std::mem::take(&mut core.turns.left_out);
+        left_out[0] += std::mem::take(&mut core.turns.left_out);
+        left_out[1] += core.poll_turns.take_repeated();
         let mix = |sum: u64, word: usize| sum.rotate_left(5).wrapping_add(memory.read(8 * word));
         let (bytes, sent) = ((0..0xc00).fold(0, mix), std::mem::take(&mut line.stub.sent));
         let idle = std::mem::take(&mut line.stub.idle);
@@ -150,7 +158,7 @@ fn agrees_with_the_reference() {
     let seed = std::env::var("PINION_TEST_SEED").map_or(1, |seed| seed.parse().expect("a number"));
     println!("replay: PINION_TEST_SEED={seed} cargo test -p pinion-cores rocket::tests::lean");
     let mut random = Xorshift64::new(seed);
-    let (mut retired, mut left_out) = (0, 0);
+    let (mut retired, mut left_out, mut polled) = (0, 0, 0);
     for number in 0..PROGRAMS {
         let words = (0..PROGRAM_BYTES / 4).map(|_| instruction(&mut random));
         let words = START.into_iter().chain(WAIT).chain(words);
@@ -162,13 +170,54 @@ fn agrees_with_the_reference() {
         let seed = random.draw();
         let [(reference, count, _), (lean, _, turns)] =
             [false, true].map(|deaf| slices(&program, seed, deaf));
-        (retired, left_out) = (retired + count, left_out + turns);
+        (retired, left_out, polled) = (retired + count, left_out + turns[0], polled + turns[1]);
         for (slice, (reference, lean)) in reference.iter().zip(&lean).enumerate() {
             assert_eq!(reference, lean, "program {number}, slice {slice}");
         }
     }
-    println!("{retired} instructions, {left_out} turns were left out");
-    assert!(retired > 200_000 && left_out > 10_000, "too little was tried");
+    println!("{retired} instructions, {left_out} turns were left out, {polled} polled again");
+    assert!(retired > 200_000 && left_out > 10_000 && polled > 1_000, "too little was tried");
+}
+
+/// Assembles a loop that polls, `nops` instructions from where the core starts, and comes back to it behind what
+/// branches otherwise from time to time.
+fn polling(polls: &[u32], nops: usize) -> Vec<u8> {
+    let mut code = vec![0x13; nops];
+    code.extend(polls);
+    // addi x10, x10, 1; andi x11, x10, 3; beqz x11, 8; addi x12, x12, 1
+    code.extend([0x0015_0513, 0x0035_7593, 0x0005_8463, 0x0016_0613]);
+    let far = ((code.len() - nops) as u32 * 4).wrapping_neg();
+    let jump = (far >> 20 & 1) << 31 | (far >> 1 & 0x3ff) << 21;
+    code.push(0x6f | jump | (far >> 11 & 1) << 20 | (far >> 12 & 0xff) << 12);
+    code.into_iter().flat_map(u32::to_le_bytes).collect()
+}
+
+#[test]
+fn loops_that_poll_are_as_in_the_reference() {
+    let loops: [&[u32]; 4] = [
+        &WAIT,
+        &[WAIT[0], 0xfe02_8ee3],              // csrr; beqz x5, -4
+        &[WAIT[2], WAIT[0], 0xfe02_8ce3],     // csrwi; csrr; beqz x5, -8
+        &[WAIT[0], 0x0002_9463, 0xff9f_f06f], // csrr; bnez x5, 8; j -8
+    ];
+    for (number, polls) in loops.into_iter().enumerate() {
+        let mut polled = 0;
+        for nops in 0..24 {
+            let mut program = polling(polls, nops);
+            if nops % 3 == 0 {
+                program.splice(0..0, [1, 0]);
+            }
+            for seed in 1..=4 {
+                let [(reference, _, _), (lean, _, turns)] =
+                    [false, true].map(|deaf| slices(&program, seed, deaf));
+                let differs = reference.iter().zip(&lean).position(|(one, other)| one != other);
+                assert_eq!(differs, None, "loop {number} behind {nops}, seed {seed}: in a slice");
+                polled += turns[1];
+            }
+        }
+        println!("loop {number}: {polled} polled again");
+        assert!(polled > 500, "loop {number}: {polled} polled again");
+    }
 }
 
 /// Assembles a loop whose first instruction is another each time that it is gone through; `near`: the word that was

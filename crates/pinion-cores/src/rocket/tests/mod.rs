@@ -211,6 +211,7 @@ fn atomics_askew_trap_and_time_goes_on() {
 fn state(core: &mut Core) -> String {
     let (turns, start) = (std::mem::take(&mut core.turns), std::mem::take(&mut core.start));
     let loads_met = std::mem::take(&mut core.loads_met);
+    let poll_turns = std::mem::take(&mut core.poll_turns);
     core.operand_wait = 0; // kept only where somebody hears of instructions
     let (ring, words) = ([core.departed, core.entered], core.word_count);
     let order = |ring: [Cycle; FETCH_RING]| -> [Cycle; FETCH_RING] {
@@ -222,6 +223,7 @@ fn state(core: &mut Core) -> String {
     (core.departed, core.entered, core.word_count) = (ring[0], ring[1], words);
     (core.turns, core.start) = (turns, start);
     core.loads_met = loads_met;
+    core.poll_turns = poll_turns;
     told
 }
 
