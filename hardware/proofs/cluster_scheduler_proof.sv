@@ -1,6 +1,7 @@
 // What a cluster's scheduler promises: tasks come out once, in order, none before its copy is done, one
-// for an idle HPU, the lowest; the oldest does not wait once it is copied and an HPU is idle; a task
-// without bytes, or whose bytes have room, goes on in the cycle after it came.
+// for an idle HPU, the lowest, with the room its bytes were copied to; the oldest does not wait once it is
+// copied, or has no bytes, and an HPU is idle; a task without bytes goes on in the cycle after it came; one
+// with bytes has its copy asked for while a ring is empty; room that is given is nobody else's.
 module cluster_scheduler_proof #(
     parameter integer HPUS = 2,
     parameter integer TASKS = 3
@@ -48,9 +49,14 @@ module cluster_scheduler_proof #(
     wire copy = begun && copy_valid && copy_ready;
     reg  marked = 0, asked = 0, copied = 0, has_bytes = 0;
     reg [2:0] number = 0;
-    reg [1:0] copies_ahead = 0;
-    // The task that came in the cycle before, while it is at the entrance.
-    reg  fresh = 0, fresh_bytes = 0;
+    reg [1:0] copies_ahead = 0, own_slot = 0;
+    // Whether a task is at the entrance, the last that came, and has bytes.
+    reg  stands = 0, stands_bytes = 0;
+    wire [2:0] last_came = came - 1'b1;
+    // Slots that some packet has, from its copy on until they are freed: two rings of two.
+    reg [3:0] holds = 0;
+    wire any_empty = holds[1:0] == 0 || holds[3:2] == 0;
+    wire may_go = copied || (!has_bytes && !(stands && number == last_came));
 
     always @(posedge clock) begin
         begun <= 1;
@@ -62,6 +68,8 @@ module cluster_scheduler_proof #(
         copies <= copies + copy - copy_done;
         if (free_valid) given[free_slot] <= 0;
         if (leaves && hpu_slots != 0) given[hpu_slot] <= 1;
+        if (free_valid) holds[free_slot] <= 0;
+        if (copy) holds[copy_slot] <= 1;
         if (enters && mark && !marked) begin
             marked <= 1;
             number <= came;
@@ -69,14 +77,15 @@ module cluster_scheduler_proof #(
         end
         if (marked && !asked && copy && copy_task == number) begin
             asked <= 1;
+            own_slot <= copy_slot;
             copies_ahead <= copies - copy_done;
         end else if (asked && !copied && copy_done) begin
             copied <= copies_ahead == 0;
             copies_ahead <= copies_ahead - 1;
         end
         if (leaves && marked && hpu_task == number) {marked, asked, copied} <= 0;
-        fresh <= enters;
-        fresh_bytes <= task_bytes;
+        stands <= enters || (stands && stands_bytes && !copy);
+        if (enters) stands_bytes <= task_bytes;
 
         if (begun) begin
             if (leaves) begin
@@ -84,11 +93,18 @@ module cluster_scheduler_proof #(
                 one: assert ((hpu_valid & (hpu_valid - 1'b1)) == 0 && (hpu_valid & ~hpu_idle) == 0);
                 lowest: assert ((hpu_idle & (hpu_valid - 1'b1)) == 0);
                 nobody_elses: assert (hpu_slots == 0 || !given[hpu_slot]);
-                if (marked && hpu_task == number) copied_first: assert (!has_bytes || copied);
+                if (marked && hpu_task == number) begin
+                    copied_first: assert (!has_bytes || copied);
+                    its_room: assert (hpu_slots == has_bytes && (!has_bytes || hpu_slot == own_slot));
+                end
             end
-            if (marked && number == went && copied && |hpu_idle) no_idling: assert (leaves);
-            if (fresh && !fresh_bytes) no_waiting: assert (task_ready);
-            if (copy_valid) nobodys: assert (!given[copy_slot]);
+            if (marked && number == went && may_go && |hpu_idle) no_idling: assert (leaves);
+            if (stands && !stands_bytes) no_waiting: assert (task_ready);
+            if (stands && stands_bytes && any_empty) has_room: assert (copy_valid && task_ready == copy_ready);
+            if (copy_valid) begin
+                of_the_last: assert (stands && stands_bytes && copy_bytes && copy_task == last_came);
+                nobodys: assert (!holds[copy_slot]);
+            end
             counts: assert (waiting <= inside);
         end
     end

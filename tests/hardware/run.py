@@ -4,7 +4,8 @@ proofs find mutants, and that units do what the published hardware's did, cycle 
 
     python3 tests/hardware/run.py [--all] [--jobs N] [--times] [--pinion FILE] [--packets N] [UNIT]...
 
-Of each unit's mutants the first is tried, or with --all every one. Then the pipelines that `pinion p4 hardware`
+Of each unit's mutants the first is tried. With --all every one is, proofs whose bound may be longer (`deep`) go on to
+that, and each property must come to look at something (`reach`). Then the pipelines that `pinion p4 hardware`
 makes of P4 programs run beside the model; those alone with `p4` as UNIT; and the test bench of `pinion hardware new`,
 alone with `bench`; none of them where the command is not built. --times tells of each test the processor's seconds, one test at a time. Installs nothing: scripts/setup.sh brings the tools. Tests whose tools are missing are left out and say
 so. Exit status 0 when all is well.
@@ -36,18 +37,20 @@ BENCH = "bench"
 PINION = REPOSITORY / "target/debug/pinion"
 
 
-def tests_of(name, unit, mutants):
-    """What is asked of a unit, with so many mutants: titles, and what to call with a folder."""
+def tests_of(name, unit, everything):
+    """What is asked of a unit, or all of it: titles, and what to call with a folder."""
     yield f"lint {name}", lambda folder: checks.check_lint(name, unit, folder)
     if "proof" in unit:
-        yield f"proof {name}", lambda folder: checks.check_proof(name, unit, folder)
+        yield f"proof {name}", lambda folder: checks.check_proof(name, unit, folder, everything)
+        if everything:
+            yield f"reach {name}", lambda folder: checks.check_reach(name, unit, folder)
     beside = replay.CHECKS.get(name)
     if beside:
         yield f"lock-step {name}", lambda folder: beside(name, unit, folder)
-    for mutant in unit.get("mutants", [])[:mutants]:
+    for mutant in unit.get("mutants", [])[: None if everything else 1]:
         yield (
             f"mutant {name}: {mutant['name']}",
-            lambda folder, mutant=mutant: checks.check_mutant(name, unit, mutant, folder, beside),
+            lambda folder, mutant=mutant: checks.check_mutant(name, unit, mutant, folder, beside, everything),
         )
 
 
@@ -100,7 +103,7 @@ def result(title, test):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N")
-    parser.add_argument("--all", action="store_true", help="try every mutant")
+    parser.add_argument("--all", action="store_true", help="every mutant, and the long bounds")
     parser.add_argument("--times", action="store_true", help="of each test, one at a time")
     parser.add_argument("--pinion", type=Path, default=PINION, metavar="FILE")
     parser.add_argument("--packets", type=int, default=2000, metavar="N", help="to each pipeline")
@@ -110,11 +113,10 @@ def main():
     chosen = arguments.units or [*units, PIPELINES, BENCH]
     if unknown := [name for name in chosen if name not in units and name not in (PIPELINES, BENCH)]:
         sys.exit(f"there is no unit {unknown[0]}; there are {', '.join(units)}, {PIPELINES}, {BENCH}")
-    mutants = None if arguments.all else 1
     named = [name for name in chosen if name in units]
     # Parts that another's lint reads, too, unless they are named or all is asked for.
     parts = {name for name in named if units[name].get("part") and not arguments.all and not arguments.units}
-    tests = [test for name in named if name not in parts for test in tests_of(name, units[name], mutants)]
+    tests = [test for name in named if name not in parts for test in tests_of(name, units[name], arguments.all)]
     if PIPELINES in chosen and arguments.pinion.exists():
         tests += tests_of_pipelines(arguments)
     if BENCH in chosen and arguments.pinion.exists():
