@@ -48,20 +48,22 @@ module matching_engine_proof (
     assign words[1] = packet_bytes > 1 ? packet_head[15:8] : 0;
     assign words[2] = packet_bytes > 2 ? packet_head[23:16] : 0;
     assign words[3] = 0;
+    // What was set; a rule that was not never matches, and a ruleset that was not wants all rules and is not enabled.
+    reg [2*RULES-1:0] written = 0;
+    reg [1:0] set = 0;
+    wire [1:0] any_now = any & set, enabled_now = enabled & set;
     reg [2*RULES-1:0] hit;
     integer number;
     always @* for (number = 0; number < 2*RULES; number = number + 1)
-        hit[number] = (words[places[number*2 +: 2]] & masks[number*8 +: 8]) >= starts[number*8 +: 8]
+        hit[number] = written[number] && (words[places[number*2 +: 2]] & masks[number*8 +: 8]) >= starts[number*8 +: 8]
             && (words[places[number*2 +: 2]] & masks[number*8 +: 8]) <= limits[number*8 +: 8];
-    wire first = any[0] ? hit[0] || hit[1] : hit[0] && hit[1];
-    wire second = any[1] ? hit[3] || hit[4] : hit[3] && hit[4];
-    wire taken = first && enabled[0] || second && (enabled[1] && !first || enabled[0]);
-    wire to_second = !first && second && enabled[1];
+    wire first = any_now[0] ? hit[0] || hit[1] : hit[0] && hit[1];
+    wire second = any_now[1] ? hit[3] || hit[4] : hit[3] && hit[4];
+    wire taken = first && enabled_now[0] || second && (enabled_now[1] && !first || enabled_now[0]);
+    wire to_second = !first && second && enabled_now[1];
     wire ends_it = first ? hit[2] : hit[5];
 
     reg begun = 0;
-    reg [2*RULES-1:0] written = 0;
-    reg [1:0] set = 0;
     reg follows = 0, expected_taken = 0, expected_second = 0, expected_end = 0;
     reg [7:0] expected_id = 0;
     reg [1:0] inside = 0, ahead = 0, waited = 0;
@@ -76,7 +78,7 @@ module matching_engine_proof (
         if (begun && rule_valid) written[place] <= 1;
         if (begun && ruleset_valid) set[ruleset_number] <= 1;
         inside <= inside + enters - leaves;
-        if (enters && mark && !follows && &written && &set) begin
+        if (enters && mark && !follows) begin
             follows <= 1;
             ahead <= inside - leaves;
             waited <= 0;
@@ -92,7 +94,6 @@ module matching_engine_proof (
         if (begun) begin
             fits: assert (inside <= 2);
             if (leaves) known: assert (inside != 0);
-            if (leaves && !(|written)) nothing_at_first: assert (!matched || (|set));
             if (follows && ahead == 0 && result_valid) begin
                 taken_as_defined: assert (matched == expected_taken);
                 if (matched) begin

@@ -1,7 +1,7 @@
 // What reassembly promises, of two arbitrary ids: buffers of messages that are held do not overlap; an id
 // is not given twice; a message comes out once, and when each of its packets has been taken and written
 // once; what is freed is free: ids and buffers held and free are all there are; room is refused only if
-// there is none.
+// there is none, and a header that lies, whose packet is none of its message's, and no other.
 module reassembly_proof (
     input wire       clock,
     input wire       reset,
@@ -17,7 +17,7 @@ module reassembly_proof (
     input wire [1:0] freed_id
 );
     localparam integer SMALL_COUNT = 2, LARGE_COUNT = 2, SMALL_BYTES = 2, LARGE_BYTES = 4;
-    localparam [1:0] TAKEN = 0, DUPLICATE = 1, NO_ROOM = 2;
+    localparam [1:0] TAKEN = 0, DUPLICATE = 1, NO_ROOM = 2, LIES = 3;
     wire [1:0] verdict, packet_id, message_id;
     wire       packet_begins, packet_completes, message_valid;
     wire [3:0] packet_word, message_word, used;
@@ -57,6 +57,8 @@ module reassembly_proof (
     reg [1:0] came = 0, written = 0;
     reg       complete = 0, delivered = 0;
     wire [1:0] needed = bytes > 2 ? 2 : 1;
+    wire       makes_sense = packet_message_bytes != 0 && packet_message_bytes <= LARGE_BYTES
+        && packet_number < (packet_message_bytes > 2 ? 2 : 1);
     wire writes = written_valid && written_id == one;
     integer place;
 
@@ -125,6 +127,7 @@ module reassembly_proof (
             known: assert (held == used[one]);
             no_leak: assert (free_ids + used[0] + used[1] + used[2] + used[3] == 4);
             no_buffer_lost: assert (free_small + free_large == free_ids);
+            if (packet_valid) sense: assert (makes_sense == (verdict != LIES));
             if (packet_valid && verdict == NO_ROOM)
                 full: assert (free_large == 0 && (free_small == 0 || packet_message_bytes > 2));
         end

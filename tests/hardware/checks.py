@@ -107,7 +107,7 @@ def check_reach(name, unit, folder):
     begin, names = write_circuit(read, folder / name)
     steps, patience = bound(unit["proof"], deep=False)
     _, text = call("yosys-abc", "-c", f"{begin} bmc3 -a -x -F {steps} -T {patience}", limit=2 * patience)
-    reached = {int(number) for number in re.findall(r"Output (\d+) was asserted in frame", text)}
+    reached = {int(number) for number in re.findall(r"Output +(\d+) was asserted in frame", text)}
     idle = [title for number, title in enumerate(names) if number not in reached]
     check(names and not idle, f"nothing is ever looked at by {', '.join(idle) or 'any property'}")
 
