@@ -1,6 +1,7 @@
 // What packetization promises: the packets that are written within their credit go once, in order and with their
-// words, as long as nobody speaks of them; a packet goes only within the credit that was given; a message's id and
-// buffer are free again when all of it is delivered, and not before; none is lost.
+// words, as long as nobody speaks of them; a packet goes only within the credit that was given; what waits for credit
+// goes soon once a PULL, or `open`, gives it, and a message's first packet again when its time is over; a message's id
+// and buffer are free again when all of it is delivered, and not before; none is lost.
 module packetization_proof #(
     parameter integer SMALL_COUNT = 2,
     parameter integer LARGE_COUNT = 2
@@ -89,6 +90,25 @@ module packetization_proof #(
     wire [1:0] bit_of = 2'd1 << delivered_packet[0];
     wire [1:0] arrives = delivered_valid && delivered_id == id && delivered_packet < 2 && live[id]
         ? bit_of & sent : 0;
+    // Whose message has the watched id, by hart; of its packets those that wait for credit, and those that must go;
+    // cycles in which such a one waits and nothing is offered.
+    reg [1:0]  of_id = 0, waits = 0, due = 0, let_go = 0;
+    reg        was_opened = 0;
+    reg [2:0]  silent = 0;
+    wire       own_begins = begins_valid && begins_id == id;
+    wire       own_credit = credit_valid && credit_id == id && live[id];
+    wire       own_open = open_valid && open_id == id && live[id];
+    wire       own_timeout = timeout_valid && timeout_id == id && live[id];
+    wire [1:0] again = own_credit && credit_nack && credit_packet < 2 ? (2'd1 << credit_packet[0]) & sent : 0;
+    // A second packet that is written before anybody has given more than the window.
+    wire       second = takes && !word_begins && (full || word_ends) && come[word_hart][1] && of_id[word_hart]
+        && limit == WINDOW && !own_open;
+    wire [1:0] waits_now = was_opened ? 0 : waits | again | {second, 1'b0};
+    wire [1:0] covered = {credit_packets > 1, credit_packets > 0};
+    wire [1:0] opened = {open_packets > 1, 1'b1};
+    wire [1:0] falls_due = (own_credit && credit_pull ? waits_now & covered : 0) | (credit_valid ? 0 : let_go)
+        | {1'b0, own_timeout && sent[0] && !delivered[0]};
+    wire [1:0] begins_to_go = goes && packet_first && packet_id == id ? 2'd1 << packet[0] : 0;
     wire [2:0] living = live[0] + live[1] + live[2] + live[3];
 
     always @(posedge clock) begin
@@ -133,6 +153,15 @@ module packetization_proof #(
             if (begins_valid && begins_id == id) all <= word_data[15:0] > PACKET_BYTES ? 3 : 1;
             if (packet_valid && packet_first && packet_id == id && live[id])
                 within_credit: assert (packet < limit);
+
+            // What has credit, or waits in vain. Where `open` came before, who waits is not followed any more.
+            if (begins_valid) of_id[word_hart] <= own_begins;
+            was_opened <= !own_begins && (was_opened || own_open);
+            let_go <= own_open && !own_credit ? waits_now & opened : 0;
+            waits <= own_begins || own_open ? 0 : own_credit && credit_pull ? waits_now & ~covered : waits_now;
+            due <= own_begins || !live[id] ? 0 : (due & ~begins_to_go) | falls_due;
+            silent <= due != 0 && live[id] && !packet_valid ? silent + 1 : 0;
+            goes_soon: assert (silent < 3);
 
             // Freed when all is delivered.
             if (freed_valid && freed_id == id) complete: assert (live[id] && ((delivered | arrives) & all) == all);
