@@ -138,10 +138,11 @@ impl Booked {
 
     /// Notes when one of the NIC's side has banks, behind what it had before; forgets what is over at `now`.
     pub fn note_nic(&mut self, now: u64, side: NicSide, window: Window) {
-        let windows = &mut self.nic[side as usize];
-        windows.push_back(window);
-        let is_over = |it: &mut Window| it.from + it.beats + LATE_CYCLES < now;
-        while let Some(over) = self.nic[side as usize].pop_front_if(is_over) {
+        self.nic[side as usize].push_back(window);
+        while let Some(&over) = self.nic[side as usize].front()
+            && over.from + over.beats + LATE_CYCLES < now
+        {
+            self.nic[side as usize].pop_front();
             self.note_had(side as usize, over.bank, over.from, over.beats);
         }
     }
