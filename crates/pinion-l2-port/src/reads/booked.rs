@@ -158,13 +158,20 @@ impl Booked {
         }
     }
 
-    /// Gives when the NIC's side has banks within some cycles.
+    /// Says whether some of what the NIC's side has within some cycles is met.
     #[inline]
-    pub fn lately(&self, from: u64, until: u64) -> impl Iterator<Item = &Window> {
-        self.nic.iter().flat_map(move |side| {
-            let behind = side.iter().rev().skip_while(move |it| it.from >= until);
-            behind.take_while(move |it| it.from + it.beats > from)
-        })
+    pub fn any_lately(&self, from: u64, until: u64, meets: impl Fn(&Window) -> bool) -> bool {
+        for windows in &self.nic {
+            for window in windows.iter().rev() {
+                if window.from + window.beats <= from {
+                    break;
+                }
+                if window.from < until && meets(window) {
+                    return true;
+                }
+            }
+        }
+        false
     }
 
     /// Says whether one of the NIC's side asks for a bank in a cycle.

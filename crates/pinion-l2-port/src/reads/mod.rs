@@ -108,7 +108,8 @@ impl ReadPort {
         let mut cycle = burst.ready.max(free_at);
         (burst.start, burst.end) = (cycle, cycle + burst.beats);
         let Some(bank) = burst.bank else { return };
-        if !self.booked.lately(cycle, burst.end).any(|window| self.meets(burst, bank, window)) {
+        let meets = |window: &Window| self.meets(burst, bank, window);
+        if !self.booked.any_lately(cycle, burst.end, meets) {
             return; // nearly always
         }
         for beat in 0..burst.beats {

@@ -278,7 +278,9 @@ impl Nic {
             Due::Accesses if clusters.l2_wake.take(now) => clusters.serve_accesses(shared, now),
             Due::DmaDone(cluster) => {
                 // It may have met the NIC's side at L1 until now.
-                commands.advance_path(now, clusters);
+                if commands.path.is_open() {
+                    commands.advance_path(now, clusters);
+                }
                 clusters.dma_done(shared, now, cluster, listener);
             }
             Due::Assign(cluster)
