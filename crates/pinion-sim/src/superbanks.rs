@@ -5,6 +5,12 @@
 //! Makes the others wait; the engine's owner lets its beats come later. (RTL: tcdm_superbank_mux, an rr_arb_tree of two,
 //! with a cluster's own DMA engine and the NIC's side.)
 
+use crate::arbiter::RoundRobin;
+
+/// Numbers of those who ask, as they are wired.
+const NIC: u32 = 0;
+const ENGINE: u32 = 1;
+
 /// Describes what a part of a transfer has to do with the memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Beats {
@@ -37,14 +43,14 @@ impl Beats {
 }
 
 /// Who had a superbank last.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Turn {
     /// Cycle behind that of the engine's last beat.
     engine_until: u64,
     /// Cycle behind that in which the NIC's side asked last.
     nic_until: u64,
-    /// Whether it was the engine's turn then.
-    is_engines: bool,
+    /// Whose turn it was behind that.
+    order: RoundRobin,
 }
 
 /// Decides who has the superbanks.
@@ -83,11 +89,11 @@ impl Superbanks {
     pub fn nic_asks(&mut self, cycle: u64, line: u64, engine_asks: bool) -> bool {
         let index = self.index(line);
         let turn = &mut self.turns[index];
-        let is_engines = turn.is_engines || turn.engine_until > turn.nic_until;
-        let gives = !(engine_asks && is_engines);
+        if turn.engine_until > turn.nic_until {
+            turn.order.serve_alone(ENGINE);
+        }
         turn.nic_until = cycle + 1;
-        turn.is_engines = engine_asks && gives;
-        gives
+        turn.order.grant_word(1 << NIC | u64::from(engine_asks) << ENGINE) == Some(NIC)
     }
 }
 

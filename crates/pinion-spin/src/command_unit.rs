@@ -363,6 +363,7 @@ impl CommandUnit {
         source: Option<Place>,
     ) -> u64 {
         let is_send = decoded.kind == Kind::Send;
+        let is_packet = matches!(source, Some(Place::L2Packet(_)));
         let mut start = if is_send { now.max(self.outbound.not_before()) } else { now };
         if decoded.reads_nic() {
             // A copy's request goes ahead of the reads before it.
@@ -374,7 +375,7 @@ impl CommandUnit {
                 }
             };
             start = free.max(from.inbound.admit_read(start + comes) - comes);
-            if let Some(Place::L2Packet(_)) = source {
+            if is_packet {
                 let side = if is_send { NicSide::Sends } else { NicSide::ToHost };
                 let (reads, read) = (&mut from.clusters.dma_ports.reads, (start + comes, beats));
                 start += reads.note_nic_read(now, side, read, decoded.nic_address);
@@ -386,7 +387,6 @@ impl CommandUnit {
         };
         beside::show_start(shared, decoded, command, &taken);
         beside::show_asks(shared, decoded, command, self.off_cluster_dma.asked_from());
-        let is_packet = matches!(source, Some(Place::L2Packet(_)));
         if !decoded.writes_nic() || !is_packet {
             return taken.done;
         }

@@ -349,14 +349,12 @@ impl Core {
             if self.activity != Activity::Running {
                 return;
             }
-            let behind = turn.next;
-            if behind == UNKNOWN {
+            let before = which;
+            which = turn.next;
+            if which == UNKNOWN {
                 look = self.look();
-                let behind = known.find(&look);
-                known.turns[which].next = behind;
-                which = behind;
-            } else {
-                which = behind;
+                which = known.find(&look);
+                known.turns[before].next = which;
             }
         }
     }

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use super::ReadId;
 use super::flow::Step;
 
-/// Cycles for which a write is remembered after its last beat: a burst is placed anew from its start.
+/// Cycles for which is remembered what the NIC's side had: a burst is placed anew from its start.
 const LATE_CYCLES: u64 = 64;
 
 /// Index of the clusters among those who had a bank, behind the NIC's side.
@@ -94,7 +94,7 @@ impl Banks {
 
     /// Says whether somebody has a bank in a cycle.
     #[inline]
-    fn has(self, window: &Window, bank: u64, cycle: u64) -> bool {
+    pub fn has(self, window: &Window, bank: u64, cycle: u64) -> bool {
         let beat = cycle.wrapping_sub(window.from);
         beat < window.beats && self.wrap(window.bank + beat) == bank
     }

@@ -233,7 +233,7 @@ impl Flow {
         true
     }
 
-    /// Reads a load or, where none can go before it, a beat of a burst. Whose bank is written waits, and with it all
+    /// Reads a load or, where none can go before it, a beat of a burst. Whose bank the NIC's side has waits, and with it all
     /// behind it. (RTL: axi_to_mem, whose requests stand in a register.)
     fn read(&mut self, booked: &Booked, now: u64) -> Step {
         let mut step = Step::default();

@@ -103,7 +103,7 @@ impl ReadPort {
         self.booked.banks.wrap(u64::from(address / self.bank_bytes))
     }
 
-    /// Says when a burst is read, where the port is free from a cycle on: a beat waits while its bank is written.
+    /// Says when a burst is read, where the port is free from a cycle on: a beat waits while the NIC's side has its bank.
     fn place(&self, burst: &mut Burst, free_at: u64) {
         let mut cycle = burst.ready.max(free_at);
         (burst.start, burst.end) = (cycle, cycle + burst.beats);
@@ -122,7 +122,7 @@ impl ReadPort {
         burst.end = cycle;
     }
 
-    /// Tells whether a burst may read a bank while a packet is written to it. Both go on by a bank a cycle.
+    /// Tells whether a burst may read a bank while the NIC's side has it. Both go on by a bank a cycle.
     fn meets(&self, burst: &Burst, bank: u64, window: &Window) -> bool {
         let first = burst.start.max(window.from);
         let waited = burst.end - burst.start > burst.beats;
@@ -190,12 +190,11 @@ impl ReadPort {
         }
     }
 
-    /// Says anew when bursts and loads are read that may meet a packet's write.
+    /// Says anew when bursts and loads are read that may meet the NIC's side.
     fn plan_around(&mut self, now: u64, window: &Window) {
-        let until = window.from + window.beats;
-        let is_meant = |load: &Load| (window.from..until).contains(&load.start);
+        let is_met = |load: &Load| self.booked.banks.has(window, load.bank, load.start);
         let mut bursts = self.booked.bursts.iter().filter_map(|burst| Some((burst, burst.bank?)));
-        if self.booked.loads.iter().any(is_meant)
+        if self.booked.loads.iter().any(is_met)
             || bursts.any(|(burst, bank)| self.meets(burst, bank, window))
         {
             self.seen = self.seen.max(now);

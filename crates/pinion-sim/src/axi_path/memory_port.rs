@@ -3,9 +3,13 @@
 use std::collections::VecDeque;
 
 use super::Burst;
+use crate::arbiter::RoundRobin;
 
 /// Answers that a port has room for (RTL: nhi_port_wrap, BufDepth).
 const MOST_ANSWERS: u8 = 4;
+/// Numbers of what asks for a beat.
+const WRITES: u32 = 0;
+const READS: u32 = 1;
 
 /// What is to be given back of a burst.
 #[derive(Clone, Copy, Debug)]
@@ -24,8 +28,8 @@ pub struct MemoryPort {
     line: u64,
     /// Beats that were read and wait to go back.
     waiting: u8,
-    /// Whether a read goes first where both ask.
-    is_reads_turn: bool,
+    /// Whose turn it is where both ask.
+    turns: RoundRobin,
 }
 
 impl MemoryPort {
@@ -57,17 +61,15 @@ impl MemoryPort {
         writes: Option<u64>,
         gives: impl FnOnce(u64) -> bool,
     ) -> (bool, bool) {
-        let (line, read) = match (reads, writes) {
-            (Some(line), None) => (line, true),
-            (None, Some(line)) => (line, false),
-            (Some(line), Some(_)) if self.is_reads_turn => (line, true),
-            (Some(_), Some(line)) => (line, false),
-            (None, None) => return (false, false),
-        };
+        let asks = u64::from(writes.is_some()) << WRITES | u64::from(reads.is_some()) << READS;
+        let mut turns = self.turns.clone();
+        let read = turns.grant_word(asks) == Some(READS);
+        let line = if read { reads } else { writes };
+        let Some(line) = line else { return (false, false) };
         if !gives(line) {
             return (false, false);
         }
-        self.is_reads_turn = if writes.is_some() { !read && reads.is_some() } else { true };
+        self.turns = turns;
         (read, !read)
     }
 

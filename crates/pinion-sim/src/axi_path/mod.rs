@@ -142,8 +142,6 @@ pub struct AxiPath {
     /// Cycle of the last write's answer.
     answer_at: Option<u64>,
     ended: VecDeque<Ended>,
-    /// Bursts that have not ended.
-    open: u32,
 }
 
 impl AxiPath {
@@ -170,19 +168,16 @@ impl AxiPath {
             writing: None,
             answer_at: None,
             ended: VecDeque::new(),
-            open: 0,
         }
     }
 
     /// Lets a master ask to read, behind what it has asked for.
     pub fn read(&mut self, master: usize, burst: Burst) {
-        self.open += 1;
         self.reads[master].push_back(burst);
     }
 
     /// Takes a burst to write whose first data come in cycle `data_from`.
     pub fn write(&mut self, burst: Burst, data_from: u64) {
-        self.open += 1;
         self.writes.push_back(Write { burst, data_from, seen: None, is_counted: false });
     }
 
@@ -210,12 +205,6 @@ impl AxiPath {
             }
             self.step(&mut gives);
         }
-    }
-
-    /// Says whether a burst is on its way.
-    #[inline]
-    pub fn is_open(&self) -> bool {
-        self.open > 0
     }
 
     /// Says whether a burst has ended that was not taken.
@@ -329,7 +318,6 @@ impl AxiPath {
         let memory = self.return_turns.grant(&self.responding)?;
         let last = self.ports[memory as usize].give_back();
         if let Some((master, token)) = last {
-            self.open -= 1;
             self.ended.push_back(Ended { token, way: Way::Read(master), cycle: now });
         }
         Some((memory, last.map(|(master, _)| master)))
@@ -438,7 +426,6 @@ impl AxiPath {
             self.writing = Some(writing);
             return;
         }
-        self.open -= 1;
         self.ended.push_back(Ended { token: writing.token, way: Way::Write, cycle: now });
         self.answer_at = Some(now + 1);
     }

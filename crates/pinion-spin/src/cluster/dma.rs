@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 
 use super::Clusters;
 use super::dma_beside as beside;
+use super::tcdm_interconnect;
 use crate::listener::Listener;
 use crate::machine::DmaReach;
 use crate::memory::Place;
@@ -133,7 +134,7 @@ impl ClusterDma {
             issue_from_halves: 0,
             last_done: 0,
             last_read: [0; 2],
-            superbanks: Superbanks::new((machine.l1.banks * 4 / machine.dma.port_bytes).max(1)),
+            superbanks: Superbanks::new(tcdm_interconnect::superbanks(machine)),
             most_reads: machine.dma.engine_reads as usize,
             read_end_cycles: machine.dma.port_return_cycles + 1,
             index,

@@ -119,6 +119,11 @@ impl BankRules {
     }
 }
 
+/// Gives the number of groups of banks that a DMA beat covers together.
+pub fn superbanks(machine: &Machine) -> u32 {
+    (machine.l1.banks * 4 / machine.dma.port_bytes).max(1)
+}
+
 impl L1Banks {
     /// Makes idle banks.
     pub fn new(machine: &Machine) -> Box<Self> {
@@ -126,7 +131,7 @@ impl L1Banks {
             mask: machine.l1.banks - 1,
             hold_cycles: [1, machine.l1.amo_cycles],
             beat_bytes: machine.dma.port_bytes,
-            superbanks: (machine.l1.banks * 4 / machine.dma.port_bytes).max(1),
+            superbanks: superbanks(machine),
             windows: Vec::new(),
             quiet_from: 0,
         };

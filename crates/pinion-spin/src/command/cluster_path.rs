@@ -101,11 +101,11 @@ impl ClusterPath {
 
     /// Says whether a command of a line has to wait that goes elsewhere.
     pub fn is_busy(&self, line: Line) -> bool {
-        self.line_is_open(line) || self.has_waiting(line)
+        self.is_open(line) || self.has_waiting(line)
     }
 
     /// Says whether bursts of a line are on their way.
-    fn line_is_open(&self, line: Line) -> bool {
+    fn is_open(&self, line: Line) -> bool {
         match line {
             Line::FromHost => self.path.has_writes(),
             _ => self.path.has_reads(line as usize),
@@ -119,7 +119,7 @@ impl ClusterPath {
 
     /// Takes the commands that waited, if nothing of their line is open.
     pub fn take_waiting(&mut self, line: Line) -> VecDeque<u32> {
-        if self.line_is_open(line) {
+        if self.is_open(line) {
             return VecDeque::new();
         }
         std::mem::take(&mut self.waiting[line as usize])
@@ -158,10 +158,10 @@ impl ClusterPath {
         }
     }
 
-    /// Says whether something is on its way.
+    /// Says whether nothing is on its way.
     #[inline]
-    pub fn is_open(&self) -> bool {
-        self.path.is_open()
+    pub fn is_idle(&self) -> bool {
+        ![Line::ToHost, Line::Sends, Line::FromHost].into_iter().any(|line| self.is_open(line))
     }
 
     /// Goes through the cycles before `now`; `gives` says whether a cluster gives this way a beat at an offset in its L1 in

@@ -278,7 +278,7 @@ impl Nic {
             Due::Accesses if clusters.l2_wake.take(now) => clusters.serve_accesses(shared, now),
             Due::DmaDone(cluster) => {
                 // It may have met the NIC's side at L1 until now.
-                if commands.path.is_open() {
+                if !commands.path.is_idle() {
                     commands.advance_path(now, clusters);
                 }
                 clusters.dma_done(shared, now, cluster, listener);
