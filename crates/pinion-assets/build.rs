@@ -11,10 +11,6 @@ use std::{env, fs};
 #[path = "src/tree.rs"]
 mod tree;
 
-/// Crates that the library is made of.
-const LIBRARY_CRATES: [&str; 5] =
-    ["pinion-pspinsim", "pinion-spin", "pinion-isa", "pinion-host", "pinion-sim"];
-
 fn main() {
     let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
     let root = root.join("../..").canonicalize().expect("the crate lies in a checkout");
@@ -85,8 +81,9 @@ fn library(root: &Path, out: &Path, watched: &mut Vec<PathBuf>) -> Option<PathBu
     if !is_optimised() || env::var("HOST") != env::var("TARGET") {
         return None;
     }
-    for name in LIBRARY_CRATES {
-        watched.extend(["src", "Cargo.toml"].map(|part| Path::new("crates").join(name).join(part)));
+    for name in tree::crates_of(root, "pinion-pspinsim") {
+        watched
+            .extend(["src", "Cargo.toml"].map(|part| Path::new("crates").join(&name).join(part)));
     }
     watched.push("Cargo.lock".into());
     let target = out.join("library");

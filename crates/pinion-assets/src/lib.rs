@@ -85,7 +85,7 @@ pub fn names(folder: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::tree::Tree;
+    use super::tree::{Tree, crates_of};
     use super::*;
 
     fn root() -> PathBuf {
@@ -115,6 +115,15 @@ mod tests {
         for whole in ["machines", "templates"] {
             assert!(tree.watched.contains(&whole.into()), "a file added to {whole} goes unnoticed");
         }
+    }
+
+    #[test]
+    fn the_library_is_made_again_when_a_crate_of_it_changes() {
+        let crates = crates_of(&root(), "pinion-pspinsim");
+        for name in ["pinion-pspinsim", "pinion-spin", "pinion-cores", "pinion-translate"] {
+            assert!(crates.contains(&name.to_owned()), "{name} is missing in {crates:?}");
+        }
+        assert!(!crates.contains(&"pinion-nanopu".to_owned()), "{crates:?}");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Which files of a checkout are embedded. In: the checkout's folder. Out: their names, and the
-//! folders and files to watch so that a change of one of them is noticed and no other is.
+//! folders and files to watch so that a change of one of them is noticed and no other is; and the crates of ours that one is
+//! made of.
 //!
 //! The build script compiles this file, too.
 
@@ -91,4 +92,23 @@ fn is_wanted(file: &Path) -> bool {
     let is_for_tests = name.starts_with("expect") || name.ends_with(".pcap");
     is_in(&|part| part.starts_with(NANOSERVICE))
         || is_in(&|part| USE_CASES.contains(&part)) && !is_for_tests
+}
+
+/// Lists the crates of ours that one is made of, itself included, as their Cargo.toml say.
+pub fn crates_of(root: &Path, name: &str) -> Vec<String> {
+    let mut found = vec![name.to_owned()];
+    let mut read = 0;
+    while let Some(name) = found.get(read) {
+        read += 1;
+        let manifest = root.join("crates").join(name).join("Cargo.toml");
+        let text = fs::read_to_string(manifest).unwrap_or_default();
+        for line in text.lines() {
+            let word = line.split(['.', ' ', '=']).next().unwrap_or_default();
+            let is_ours = word.starts_with("pinion-") && root.join("crates").join(word).is_dir();
+            if is_ours && !found.iter().any(|other| other == word) {
+                found.push(word.to_owned());
+            }
+        }
+    }
+    found
 }
