@@ -28,6 +28,8 @@ pub struct Limits {
     pub longest: Duration,
     /// The most memory that the process may have taken behind one of them.
     pub memory_bytes: u64,
+    /// The most bytes of inputs that are kept to go on from: they are no reader's memory.
+    pub kept_bytes: usize,
     /// Writes every input to its file before it is answered: for what ends the process.
     pub is_careful: bool,
 }
@@ -39,6 +41,7 @@ impl Default for Limits {
             duration: Duration::MAX,
             longest: Duration::from_secs(20),
             memory_bytes: 2 << 30,
+            kept_bytes: 64 << 20,
             is_careful: false,
         }
     }
@@ -51,6 +54,8 @@ pub struct Report {
     pub executions: u64,
     /// Number of different things that were said.
     pub sayings: usize,
+    /// Bytes of the inputs that were kept to go on from.
+    pub kept_bytes: usize,
     /// The longest time an input took.
     pub slowest: Duration,
 }
@@ -143,7 +148,9 @@ fn answers(
         let said = catch_unwind(AssertUnwindSafe(|| (target.run)(&input)))
             .map_err(|_| fails(target, file, &input, "a panic (its words are above)".to_owned()))?;
         report.slowest = report.slowest.max(begun.elapsed());
-        if heard.insert(saying(&said)) && report.executions >= kept {
+        let is_new = heard.insert(saying(&said)) && report.executions >= kept;
+        if is_new && report.kept_bytes + input.len() <= limits.kept_bytes {
+            report.kept_bytes += input.len();
             inputs.push(input);
         }
         report.executions += 1;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use pinion_fuzz::{Limits, TARGETS, drive, seeds};
+use pinion_fuzz::{Limits, TARGETS, Target, drive, seeds};
 
 /// Two targets at a time: their inputs take a processor each.
 const WORKERS: usize = 2;
@@ -31,6 +31,29 @@ fn nothing_that_reads_panics_hangs_or_grows() {
         workers.into_iter().flat_map(|worker| worker.join().expect("it catches panics")).collect()
     });
     assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+#[test]
+fn a_reader_that_says_something_new_each_time_does_not_fill_the_memory() {
+    static TIMES: AtomicUsize = AtomicUsize::new(0);
+    static TALKATIVE: Target = Target {
+        name: "talkative",
+        run: |_| {
+            format!("{:b}", TIMES.fetch_add(1, Ordering::Relaxed))
+                .replace('0', "no ")
+                .replace('1', "yes ")
+        },
+        seeds: &["machines/pspin.toml"],
+        words: &[],
+        is_text: true,
+        mend: None,
+        quick: 0,
+    };
+    let limits = Limits { executions: 1000, kept_bytes: 40_000, ..Limits::default() };
+    let report = drive(&TALKATIVE, 1, &limits, &PathBuf::from(env!("CARGO_TARGET_TMPDIR")));
+    let report = report.expect("it panics at nothing");
+    assert!(report.sayings > 900, "{report:?}");
+    assert!(report.kept_bytes > 20_000 && report.kept_bytes <= 40_000, "{report:?}");
 }
 
 #[test]
