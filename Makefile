@@ -1,11 +1,12 @@
 # The README's two commands are `make demo` and `make test`; both bring what is missing.
-.PHONY: help demo test setup build install wheel dist calibration figures speed hardware book clean
+.PHONY: help demo test setup build tuned install wheel dist calibration figures speed hardware book clean
 
 help:
 	@echo "make demo         build, and answer the pings of a capture on the simulated NIC"
 	@echo "make test         run every test"
 	@echo "make setup        only bring what demo and test need"
 	@echo "make build        build the command optimised whole, in about four minutes"
+	@echo "make tuned        build it by a profile of itself into target/tuned: up to 1.5 times as fast"
 	@echo "make install      put \`pinion\` into cargo's bin folder, completions and man pages into yours"
 	@echo "make wheel        build the Python package into out/wheels"
 	@echo "make dist         build what a release consists of into out/dist"
@@ -27,6 +28,11 @@ setup:
 
 build:
 	cargo build --release --locked --package pinion
+
+# Wants rustup, which brings what merges profiles.
+tuned:
+	@scripts/setup.sh demo
+	@python3 scripts/tuned.py
 
 install:
 	cargo install --locked --path crates/pinion
