@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Builds the command by a profile of itself: target/tuned/pinion, the fastest there is.
 
-    python3 scripts/tuned.py [--seconds SECONDS] [--keep]
+    python3 scripts/tuned.py [--seconds SECONDS | --keep]
 
 Compiles the command so that it counts which ways it goes, lets it simulate all examples on all machines that they fit
 (`pinion bench`, for SECONDS each [default: 0.1]) and make all that tests/golden looks at, and compiles it anew with what was
-counted. Results are the same to the byte, of which tests/golden is asked again at the end. Takes three times as long as
-`make build`. What was counted lies in target/tuned/profile, and is used again with --keep, which takes half the time.
+counted. Results are the same to the byte, of which tests/golden is asked again at the end. What was counted lies in
+target/tuned/profile; --keep compiles by that, and counts nothing.
 
 Needs LLVM's tools for the profile, which rustup brings (`rustup component add llvm-tools`), and a compiler for RISC-V.
 """
@@ -25,18 +25,26 @@ TUNED = REPOSITORY / "target/tuned"
 POOL = "%4m.profraw"
 
 
-class Failure(Exception):
-    """What cannot be done, and what to do."""
-
-
 def say(text):
     print(f"tuned: {text}", file=sys.stderr, flush=True)
+
+
+def give_up(text):
+    sys.exit(f"tuned: {text}")
+
+
+def seconds(text):
+    """A number of seconds; asked for before anything is compiled."""
+    number = float(text)
+    if not 0 < number < float("inf"):
+        raise ValueError(text)
+    return number
 
 
 def asked(*command):
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise Failure(f"{' '.join(command)}: {done.stderr.strip()}")
+        give_up(f"{' '.join(command)}: {done.stderr.strip()}")
     return done.stdout
 
 
@@ -52,7 +60,7 @@ def profdata():
         say("bringing LLVM's tools: rustup component add llvm-tools")
         subprocess.run(["rustup", "component", "add", "llvm-tools"], cwd=REPOSITORY, check=False)
     if not tool.exists():
-        raise Failure(f"there is no {tool}: rustup component add llvm-tools, or `make build` without a profile")
+        give_up(f"there is no {tool}: rustup component add llvm-tools, or `make build` without a profile")
     return tool
 
 
@@ -64,7 +72,7 @@ def run(*command, **environment):
         command, cwd=REPOSITORY, env={**os.environ, **environment}, stdout=sys.stderr, check=False
     )
     if done.returncode:
-        raise Failure(f"{' '.join(command)}: exit status {done.returncode}")
+        give_up(f"{' '.join(command)}: exit status {done.returncode}")
     say(f"{time.monotonic() - started:.0f} s: {' '.join(command)}")
 
 
@@ -98,19 +106,19 @@ def count(profile, seconds):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seconds", default="0.1", metavar="SECONDS")
-    parser.add_argument("--keep", action="store_true", help="use what was counted before")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--seconds", type=seconds, default=0.1, metavar="SECONDS")
+    how.add_argument("--keep", action="store_true", help="use what was counted before")
     arguments = parser.parse_args()
     profile = TUNED / "profile"
-    try:
-        TUNED.mkdir(parents=True, exist_ok=True)
-        if not (arguments.keep and profile.exists()):
-            count(profile, arguments.seconds)
-        made = build(TUNED / "built", f"-Cprofile-use={profile}")
-        golden(made)
-        shutil.copy2(made, TUNED / "pinion")
-    except (Failure, OSError) as problem:
-        sys.exit(f"tuned: {problem}")
+    if arguments.keep and not profile.exists():
+        parser.error(f"--keep: nothing was counted before, there is no {profile}")
+    TUNED.mkdir(parents=True, exist_ok=True)
+    if not arguments.keep:
+        count(profile, arguments.seconds)
+    made = build(TUNED / "built", f"-Cprofile-use={profile}")
+    golden(made)
+    shutil.copy2(made, TUNED / "pinion")
     print(TUNED / "pinion")
 
 
