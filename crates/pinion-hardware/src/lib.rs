@@ -10,6 +10,7 @@
 //! | [`units`] | knows the SystemVerilog of the units that Pinion comes with |
 //! | [`verilator`] | finds Verilator, and refuses one that simulates wrongly |
 //! | [`library`] | makes the shared library, after a look at the block's ports |
+//! | `runtime` | keeps what of it is Verilator's own, for the next |
 //! | [`loaded`] | loads it; all that is unsafe |
 //! | [`bench`](mod@bench) | a block, cycle by cycle: what was expected, what came, the waves |
 //! | [`ports`] | writes what the model says of a unit's ports, for a test bench |
@@ -21,6 +22,7 @@ pub mod choice;
 pub mod library;
 pub mod loaded;
 pub mod ports;
+mod runtime;
 pub mod skeleton;
 pub mod stuck;
 pub mod units;

