@@ -1,7 +1,7 @@
 /* The way from handlers, whose addresses have 32 bits, to functions of the engine, which lie beyond:
  * each jumps through a table that the engine fills when it loads the program. The order is that of
  * crates/pinion-native/src/services.rs. */
-
+    .file __FILE__ /* or the linker names it for a file that is gone */
     .macro service name, index
     .globl \name
     .type \name, @function

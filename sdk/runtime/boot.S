@@ -9,7 +9,7 @@
  *        cluster 0 runs init_handlers.
  */
 #include "pinion_map.h"
-
+    .file __FILE__ /* or the linker names it for a file that is gone */
 #define MHARTID 0xf14
 #define MCOUNTINHIBIT 0x320
 #define MSTATUS_MPP 0x1800

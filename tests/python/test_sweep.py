@@ -182,7 +182,7 @@ def test_nanoservices_and_clusters_are_swept(tmp_path: Path) -> None:
         of_service = pinion.sweep(service, grid, packets=load, out=tmp_path, executor=threads)
         cluster = {"client.count": [1, 2]}
         of_cluster = pinion.sweep(EXAMPLES / "cluster_echo", cluster, out=tmp_path, executor=threads)
-    assert of_service.failed == of_cluster.failed == 0
+    assert of_service.failed == of_cluster.failed == 0, of_cluster.table["problem"]
     assert of_service.table["answered"] == [50, 50]
     assert of_cluster.table["nodes"][0] < of_cluster.table["nodes"][1]
     assert all(time > 0 for time in of_cluster.table["simulated_ns"])

@@ -107,6 +107,53 @@ fn is_allowed(output: &Output) -> bool {
 }
 
 #[test]
+fn the_same_sources_give_the_same_bytes() {
+    if !has_gcc() {
+        return;
+    }
+    let folder = Folder::new("bytes");
+    folder.app("app", 1);
+    folder.app("service", 1);
+    let service = "[app]\nname = \"same\"\nsources = [\"a.c\"]\n[nanoservice]\n";
+    fs::write(folder.0.join("service/app.toml"), service).unwrap();
+    fs::write(folder.0.join("service/a.c"), "int main(void) { return 0; }\n").unwrap();
+    for app in ["app", "service"] {
+        let [one, other] = [0, 1].map(|_| {
+            let elf = folder.build(&[app, "--force"]);
+            fs::read(elf).unwrap()
+        });
+        assert!(one == other, "{app}: a second build differs");
+    }
+}
+
+#[test]
+fn each_sdk_has_a_program_of_its_own() {
+    if !has_gcc() {
+        return;
+    }
+    let folder = Folder::new("sdks");
+    folder.app("app", 1);
+    let build = |sdk: Option<&str>| {
+        let mut command = folder.command(env!("CARGO_BIN_EXE_pinion"));
+        if let Some(sdk) = sdk {
+            command.env("PINION_SDK", folder.0.join(sdk));
+        }
+        let text = succeeds(&command.args(["build", "app"]).output().unwrap());
+        let (elf, rest) = text.split_once(": ").unwrap();
+        (elf.to_owned(), rest.to_owned())
+    };
+    let sdk = concat!(env!("CARGO_MANIFEST_DIR"), "/../../sdk");
+    let copied = Command::new("cp").args(["-r", sdk]).arg(folder.0.join("sdk")).status();
+    assert!(copied.unwrap().success());
+    let (first, _) = build(None);
+    let (other, _) = build(Some("sdk"));
+    assert_ne!(first, other);
+    let (again, said) = build(None);
+    assert_eq!(first, again);
+    assert!(said.starts_with("up to date"), "{said}");
+}
+
+#[test]
 fn namesakes_have_their_own() {
     if !has_gcc() {
         return;

@@ -9,7 +9,7 @@
  *        before its first message. -DPINION_NO_LNIC leaves this out, for machines without that NIC.
  */
 #include "kernel.h"
-
+    .file __FILE__ /* or the linker names it for a file that is gone */
     .section .text.init, "ax"
     .globl _start
     .type _start, @function

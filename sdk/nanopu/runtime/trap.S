@@ -12,7 +12,7 @@
  * comes or goes.
  */
 #include "kernel.h"
-
+    .file __FILE__ /* or the linker names it for a file that is gone */
 #define LMSGSRDY 0x052
 #define LCURCONTEXT 0x053
 #define LNICCMD 0x054

@@ -172,6 +172,8 @@ struct Job<'a> {
     /// Compiles what is C++, before the rest.
     cxx: Option<Cxx>,
     search: Vec<PathBuf>,
+    /// Where the SDK lies.
+    sdk: PathBuf,
     libraries: Vec<String>,
     script: String,
 }
@@ -245,6 +247,7 @@ impl<'a> Job<'a> {
             apart,
             cxx,
             search: user.into_iter().chain(system).collect(),
+            sdk: sdk.dir.canonicalize().unwrap_or_else(|_| sdk.dir.clone()),
             libraries: flags.libraries.clone(),
             script: layout.linker_script(sdk)?,
         })
@@ -262,11 +265,13 @@ impl<'a> Job<'a> {
     }
 
     /// Digests what makes another program of the same sources: all of the command but folders of
-    /// headers, which are sources too, and may be spelled in several ways.
+    /// headers, which are sources too, and may be spelled in several ways; and the SDK, so that two
+    /// installations do not each build anew what the other has built.
     fn variant(&self) -> u64 {
         let command = self.command();
         let mut words = command.iter();
-        let mut kept = Vec::new();
+        let sdk = self.sdk.to_string_lossy();
+        let mut kept = vec![&*sdk];
         while let Some(word) = words.next() {
             match word.as_str() {
                 "-I" | "-isystem" => drop(words.next()),

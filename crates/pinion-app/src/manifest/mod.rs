@@ -6,7 +6,8 @@ mod nanoservice;
 mod raw;
 mod traffic;
 
-use std::path::{Path, PathBuf};
+use std::borrow::Cow;
+use std::path::{Component, Path, PathBuf};
 
 use pinion_sim::config::{self, ConfigError, Duration, Loaded};
 use pinion_spin::matching::{self, EndOfMessage, Layout, Limits, MessageId, Mode, Rule};
@@ -198,13 +199,29 @@ pub fn locate(app: &Path) -> PathBuf {
 /// Bytes of a manifest at most.
 const LARGEST_BYTES: u64 = 4 << 20;
 
+/// Leaves `folder/..` out of a path, where the rest leads to the same place: an application that a cluster names beside
+/// itself is called as everybody calls it, so that its program is not built anew for each name.
+fn without_detours(path: &Path) -> Cow<'_, Path> {
+    let mut parts = Vec::new();
+    for part in path.components() {
+        match (part, parts.last()) {
+            (Component::ParentDir, Some(Component::Normal(_))) => drop(parts.pop()),
+            _ => parts.push(part),
+        }
+    }
+    let shorter: PathBuf = parts.into_iter().collect();
+    let is_same = || Some(shorter.canonicalize().ok()? == path.canonicalize().ok()?);
+    let is_used = !shorter.as_os_str().is_empty() && is_same() == Some(true); // a folder may be a link
+    if is_used { Cow::Owned(shorter) } else { Cow::Borrowed(path) }
+}
+
 /// Loads and checks the manifest of `app`, which is a folder or the manifest itself.
 ///
 /// # Errors
 /// Everything that is wrong with the file, with its place; the handlers are checked when the
 /// program is there.
 pub fn load(app: &Path) -> Result<Manifest, ConfigError> {
-    let path = locate(app);
+    let path = locate(&without_detours(app));
     let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
     let dir = dir.unwrap_or(Path::new(".")).to_owned();
     if !path.is_file() && dir.join(CLUSTER_FILE_NAME).is_file() {

@@ -97,3 +97,24 @@ fn sources_know_their_language() {
         assert_eq!(is_cxx(Path::new(name)), expected, "{name}");
     }
 }
+
+#[test]
+fn an_application_has_one_name_from_wherever_it_is_called() {
+    let dir = folder("named", GOOD);
+    std::fs::create_dir_all(dir.join("cluster/deeper")).unwrap();
+    let beside = dir.join("cluster/deeper/../../..").join(dir.file_name().unwrap());
+    for detour in [dir.join("cluster/.."), beside] {
+        assert_eq!(load(&detour).unwrap().dir, dir, "{}", detour.display());
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn behind_a_link_the_folder_above_is_another() {
+    let (dir, other) = (folder("linked", GOOD), folder("linked-to", GOOD));
+    std::fs::create_dir_all(other.join("inner")).unwrap();
+    let link = dir.join("link");
+    let _ = std::fs::remove_file(&link);
+    std::os::unix::fs::symlink(other.join("inner"), &link).unwrap();
+    assert_eq!(load(&link.join("..")).unwrap().dir, link.join(".."));
+}
