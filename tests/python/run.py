@@ -4,7 +4,7 @@
     python3 tests/python/run.py [--pinion PATH] [--profile PROFILE] [-- PYTEST_ARGUMENT...]
 
 The tests compare what the package gives with the JSON of the command. The wheel is built with the profile
-of `make demo` unless another is named; what PyO3 asks of shared dependencies is compiled once more for it.
+of `make demo` unless another is named, and has the command that is tested inside.
 Left out where PyPI cannot be reached. Exit status 0 when all is as it must be.
 """
 
@@ -24,7 +24,8 @@ WHEELS = REPOSITORY / "out/wheels-tested"
 REQUIREMENTS = FOLDER / "requirements.txt"
 # What pip says when there is no way to PyPI.
 UNREACHED = re.compile("NewConnectionError|name resolution|timed out|Network is unreachable|ProxyError")
-RESULT = re.compile(r"^(\S+\.py::\S.*?) (PASSED|FAILED|ERROR|SKIPPED)\b")
+# Of a test in a process of its own: by whom, how far all are, what came of it.
+RESULT = re.compile(r"^\[gw\d+\] \[ *\d+%\] (PASSED|FAILED|ERROR|SKIPPED) (\S+\.py::.*)$")
 WORDS = {"PASSED": "ok  ", "FAILED": "FAIL", "ERROR": "FAIL", "SKIPPED": "skip"}
 # The wheel's builder could not be installed.
 NO_MATURIN = 3
@@ -35,9 +36,9 @@ def skip(why):
     sys.exit(0)
 
 
-def build(profile):
-    """The wheel."""
-    command = [REPOSITORY / "scripts/wheel.sh", "--profile", profile, "--out", WHEELS]
+def build(profile, pinion):
+    """The wheel, with the command that is tested inside."""
+    command = [REPOSITORY / "scripts/wheel.sh", "--profile", profile, "--out", WHEELS, "--command", pinion]
     done = subprocess.run(command, cwd=REPOSITORY, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode == NO_MATURIN:
         log = (REPOSITORY / ".toolchain/maturin.log").read_text()
@@ -78,12 +79,14 @@ def main():
     parser.add_argument("--profile", default="demo")
     parser.add_argument("arguments", nargs="*", metavar="PYTEST_ARGUMENT")
     arguments = parser.parse_args()
-    wheel = build(arguments.profile)
-    prepare(wheel)
-    environment = {**os.environ, "PINION": str(find_pinion(arguments.pinion))}
+    pinion = find_pinion(arguments.pinion)
+    prepare(build(arguments.profile, pinion))
+    environment = {**os.environ, "PINION": str(pinion)}
     # The package must come from the environment, not from the checkout.
     environment.pop("PYTHONPATH", None)
     command = [ENVIRONMENT / "bin/python", "-m", "pytest", "-v", "--tb=short", "-p", "no:cacheprovider"]
+    # A file's tests share what they have made.
+    command += ["--numprocesses", str(os.cpu_count()), "--dist", "loadfile"]
     with subprocess.Popen(
         [*command, *arguments.arguments],
         cwd=REPOSITORY,
@@ -92,16 +95,14 @@ def main():
         stderr=subprocess.STDOUT,
         text=True,
     ) as process:
-        last = ""
         for line in process.stdout:
-            last = line.rstrip()
             if found := RESULT.match(line):
-                print(WORDS[found[2]], found[1], flush=True)
+                print(WORDS[found[1]], found[2].rstrip(), flush=True)
             else:
-                print("   ", last, flush=True)
+                print("   ", line.rstrip(), flush=True)
     if process.returncode < 0:
-        # A test's name is written as it begins, its result behind that when it ends.
-        print(f"FAIL {last}: signal {-process.returncode} ended all tests")
+        # A process that dies with its test is pytest's to tell.
+        print(f"FAIL signal {-process.returncode} ended all tests")
     sys.exit(1 if process.returncode else 0)
 
 

@@ -6,7 +6,7 @@
 Time depends on the computer and on who else uses it, instructions hardly do: valgrind's cachegrind
 counts them. The runs are those of runs.toml, recorded.json has what they took. How a program was
 built decides over more than a tenth of its instructions, and `cargo build`, `cargo test` and MPI build
-it differently; so it is built here, always in the same way: what `make demo` builds, in target/demo.
+it differently; so it is built here, always in the same way, with the profile of `make demo`.
 A run that takes more than 5 % more fails. One that takes 5 % less is told: --record writes the numbers
 anew, and the commit says why they moved. A run that is `bench NAME …` is that of a benchmark (BENCHES);
 AT_MOST says what may not take more than so many times what another takes, each beyond its start.
@@ -40,16 +40,13 @@ from common import Difference, is_reference_compiler  # noqa: E402
 RECORDED = FOLDER / "recorded.json"
 MOST_APART = 0.05
 SECONDS = 300
-# The build whose instructions are recorded, and where it lies below the target folder.
-BUILD = ["cargo", "build", "--profile", "demo", "--locked", "--package", "pinion"]
-BUILT = "demo/pinion"
-BENCH = BUILD[:-1]
-# By benchmark: its crate, and crates of ours that have to be optimised for it like those that simulate.
-BENCHES = {
-    "transport": ("pinion-nanopu", []),
-    "listening": ("pinion-run", ["pinion-run", "pinion-observe", "pinion-app"]),
-    "packets": ("pinion-spin", []),
-}
+# By benchmark: its crate.
+BENCHES = {"transport": "pinion-nanopu", "listening": "pinion-run", "packets": "pinion-spin"}
+# The build whose instructions are recorded: all at once, so that each crate is compiled once, and the same
+# whichever runs are asked for.
+BUILD = ["cargo", "build", "--profile", "demo", "--locked", "--package", "pinion", "--bin", "pinion"]
+for bench, crate in BENCHES.items():
+    BUILD += ["--package", crate, "--bench", bench]
 # By run: the one that it is compared with, and how many times its instructions it may take.
 AT_MOST = {
     # docs/src/p4.md says what takes how much.
@@ -75,31 +72,18 @@ def made_with():
 
 
 def build():
-    """Builds the command that is counted; gives its path."""
+    """Builds what is counted; gives paths by name, of the command and of the benchmarks."""
     environment = {**os.environ, "CARGO_INCREMENTAL": "0"}
     started = time.monotonic()
-    done = subprocess.run(BUILD, cwd=REPOSITORY, env=environment, check=False)
-    if done.returncode:
-        sys.exit(f"{shlex.join(BUILD)}: exit status {done.returncode}")
-    print(f"built in {time.monotonic() - started:.0f} s: {shlex.join(BUILD)}", flush=True)
-    target = Path(os.environ.get("CARGO_TARGET_DIR", REPOSITORY / "target")).absolute()
-    return target / BUILT
-
-
-def build_bench(name):
-    """Builds a benchmark in the same way; gives its path."""
-    environment = {**os.environ, "CARGO_INCREMENTAL": "0"}
-    crate, optimised = BENCHES[name]
-    command = [*BENCH, crate, "--message-format=json", "--bench", name]
-    for other in optimised:
-        command += ["--config", f"profile.demo.package.{other}.opt-level=3"]
+    command = [*BUILD, "--message-format=json-render-diagnostics"]
     done = subprocess.run(
         command, cwd=REPOSITORY, env=environment, stdout=subprocess.PIPE, check=False
     )
     if done.returncode:
-        sys.exit(f"{shlex.join(command)}: exit status {done.returncode}")
+        sys.exit(f"{shlex.join(BUILD)}: exit status {done.returncode}")
+    print(f"built in {time.monotonic() - started:.0f} s: {shlex.join(BUILD)}", flush=True)
     told = [json.loads(line) for line in done.stdout.splitlines()]
-    return [made["executable"] for made in told if made.get("executable")][-1]
+    return {made["target"]["name"]: made["executable"] for made in told if made.get("executable")}
 
 
 def count_bench(bench, words):
@@ -198,18 +182,17 @@ def main():
     if problem := why_not(None if arguments.record else recorded):
         print(f"skip host instructions: {problem}")
         return 0
-    of_pinion = [name for name in chosen if not runs[name].startswith("bench ")]
-    pinion = Path(arguments.pinion).absolute() if arguments.pinion else of_pinion and build()
-    benches = {shlex.split(runs[name])[1] for name in chosen if name not in of_pinion}
-    benches = {name: build_bench(name) for name in sorted(benches)}
+    built = build()
+    if arguments.pinion:
+        built["pinion"] = Path(arguments.pinion).absolute()
 
     def measure(name):
         words = shlex.split(runs[name])
         started = time.monotonic()
         try:
-            if name in of_pinion:
-                return count(pinion, words), time.monotonic() - started
-            return count_bench(benches[words[1]], words[2:]), time.monotonic() - started
+            if words[0] == "bench":
+                return count_bench(built[words[1]], words[2:]), time.monotonic() - started
+            return count(built["pinion"], words), time.monotonic() - started
         except (Difference, OSError, subprocess.TimeoutExpired) as problem:
             return problem, time.monotonic() - started
 
