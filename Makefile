@@ -5,7 +5,7 @@ help:
 	@echo "make demo         build, and answer the pings of a capture on the simulated NIC"
 	@echo "make test         run every test"
 	@echo "make setup        only bring what demo and test need"
-	@echo "make build        build the command optimised whole, in about four minutes"
+	@echo "make build        build the command optimised whole, in some seven minutes on two processors"
 	@echo "make tuned        build it by a profile of itself into target/tuned: up to 1.5 times as fast"
 	@echo "make install      put \`pinion\` into cargo's bin folder, completions and man pages into yours"
 	@echo "make wheel        build the Python package into out/wheels"
