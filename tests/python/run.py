@@ -11,6 +11,7 @@ Left out where PyPI cannot be reached. Exit status 0 when all is as it must be.
 import argparse
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -79,6 +80,8 @@ def main():
     parser.add_argument("--profile", default="demo")
     parser.add_argument("arguments", nargs="*", metavar="PYTEST_ARGUMENT")
     arguments = parser.parse_args()
+    # Who starts this in the background may have it ignored, and what the tests interrupt would go on for ever.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     pinion = find_pinion(arguments.pinion)
     prepare(build(arguments.profile, pinion))
     environment = {**os.environ, "PINION": str(pinion)}

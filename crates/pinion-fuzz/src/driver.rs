@@ -4,8 +4,9 @@
 //! Nothing tells it which code ran. What is *said* of an input stands for that: the digits and names taken out
 //! of it, a sentence that was not heard before makes its input one to go on from. So a run is its seed's alone.
 
-use std::collections::BTreeSet;
+use std::collections::HashSet;
 use std::fs;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -121,7 +122,7 @@ fn answers(
     let mut inputs = seeds::read(target.name, target.seeds);
     inputs.push(Vec::new());
     let (kept, begun) = (inputs.len() as u64, Instant::now());
-    let (mut report, mut heard) = (Report::default(), BTreeSet::new());
+    let (mut report, mut heard) = (Report::default(), HashSet::new());
     while report.executions < limits.executions.max(kept) && begun.elapsed() < limits.duration {
         let number = report.executions as usize;
         let input = match inputs.get(number).filter(|_| report.executions < kept) {
@@ -164,9 +165,9 @@ pub fn replay(target: &Target, input: &[u8]) -> String {
     (target.run)(input)
 }
 
-/// Takes out of what was said what is the input's own: quoted words, those that are none, and lines that show
-/// the input.
-fn saying(said: &str) -> String {
+/// Digests what was said without what is the input's own: quoted words, those that are none, and lines that show
+/// the input. There may be millions of them, whose words would be most of the memory.
+fn saying(said: &str) -> u64 {
     let is_own_line = |line: &&str| line.contains(" | ") || line.trim_end().ends_with('|');
     let outside = said
         .lines()
@@ -174,7 +175,9 @@ fn saying(said: &str) -> String {
         .flat_map(|line| line.split(['`', '"']).step_by(2).flat_map(str::split_whitespace));
     let words = outside.map(|word| word.trim_matches(|letter: char| letter.is_ascii_punctuation()));
     let words = words.filter(|word| word.bytes().all(|byte| byte.is_ascii_lowercase()));
-    words.take(40).collect::<Vec<_>>().join(" ")
+    let mut hasher = DefaultHasher::new();
+    words.take(40).for_each(|word| word.hash(&mut hasher));
+    hasher.finish()
 }
 
 /// Ends the process when an input takes too long, or the process too much memory.

@@ -94,8 +94,8 @@ pub fn mutate(
         } else {
             change_bytes(random, input, other);
         }
+        input.truncate(LONGEST_BYTES);
     }
-    input.truncate(LONGEST_BYTES);
 }
 
 fn change_bytes(random: &mut SplitMix64, input: &mut Vec<u8>, other: &[u8]) {
@@ -205,7 +205,7 @@ fn change_text(random: &mut SplitMix64, input: &mut Vec<u8>, other: &[u8], words
         _ => {
             let (first, last) = *pick(random, &own);
             let piece = input[first..last].to_vec();
-            let times = 1 << below(random, 12);
+            let times = (1 << below(random, 12)).min(LONGEST_BYTES / piece.len());
             let piece = piece.repeat(if below(random, 16) == 0 { times } else { 1 });
             input.splice(begin..begin, piece);
         }
@@ -225,4 +225,20 @@ fn change_lines(random: &mut SplitMix64, input: &mut Vec<u8>, other: &[u8]) {
         _ => {}
     }
     *input = lines.concat();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_take_no_more_memory_than_a_few_of_the_longest_inputs() {
+        let mut random = SplitMix64::new(1);
+        for _ in 0..2_000 {
+            let mut input = vec![b'a'; LONGEST_BYTES];
+            mutate(&mut random, &mut input, b"b = 1\n", &["machine"], true);
+            assert!(input.len() <= LONGEST_BYTES);
+            assert!(input.capacity() <= 4 * LONGEST_BYTES, "{} bytes", input.capacity());
+        }
+    }
 }
