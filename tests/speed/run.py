@@ -45,8 +45,7 @@ BENCHES = {"transport": "pinion-nanopu", "listening": "pinion-run", "packets": "
 # The build whose instructions are recorded: all at once, so that each crate is compiled once, and the same
 # whichever runs are asked for.
 BUILD = ["cargo", "build", "--profile", "demo", "--locked", "--package", "pinion", "--bin", "pinion"]
-for bench, crate in BENCHES.items():
-    BUILD += ["--package", crate, "--bench", bench]
+BUILD += [word for bench, crate in BENCHES.items() for word in ("--package", crate, "--bench", bench)]
 # By run: the one that it is compared with, and how many times its instructions it may take.
 AT_MOST = {
     # docs/src/p4.md says what takes how much.
@@ -182,9 +181,9 @@ def main():
     if problem := why_not(None if arguments.record else recorded):
         print(f"skip host instructions: {problem}")
         return 0
-    built = build()
-    if arguments.pinion:
-        built["pinion"] = Path(arguments.pinion).absolute()
+    built = {"pinion": Path(arguments.pinion).absolute()} if arguments.pinion else {}
+    if not arguments.pinion or any(runs[name].startswith("bench ") for name in chosen):
+        built = build() | built
 
     def measure(name):
         words = shlex.split(runs[name])

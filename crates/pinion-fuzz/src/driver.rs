@@ -6,12 +6,12 @@
 
 use std::collections::HashSet;
 use std::fs;
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use pinion_app::assets::fnv1a;
 use pinion_sim::random::SplitMix64;
 
 use crate::mutate::{below, mutate};
@@ -175,9 +175,7 @@ fn saying(said: &str) -> u64 {
         .flat_map(|line| line.split(['`', '"']).step_by(2).flat_map(str::split_whitespace));
     let words = outside.map(|word| word.trim_matches(|letter: char| letter.is_ascii_punctuation()));
     let words = words.filter(|word| word.bytes().all(|byte| byte.is_ascii_lowercase()));
-    let mut hasher = DefaultHasher::new();
-    words.take(40).for_each(|word| word.hash(&mut hasher));
-    hasher.finish()
+    fnv1a(words.take(40).flat_map(|word| word.bytes().chain([b' '])))
 }
 
 /// Ends the process when an input takes too long, or the process too much memory.

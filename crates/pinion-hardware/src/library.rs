@@ -18,6 +18,7 @@ use crate::{HardwareError, units};
 const FORMAT: u32 = 2;
 /// What a block says (`$display`) is not the run's: standard output may be for JSON alone.
 const WORDS: &str = "#include <cstdio>\n#define VL_PRINTF(...) std::fprintf(stderr, __VA_ARGS__)\n";
+/// How all of a block is compiled; what would end the process is thrown instead.
 const CFLAGS: &str = "-fPIC -DVL_USER_FATAL -DVL_USER_STOP -DVL_USER_FINISH -include words.h";
 /// How what is Verilator's own is optimised.
 const OPT_GLOBAL: &str = "OPT_GLOBAL=-O1";

@@ -202,6 +202,9 @@ const LARGEST_BYTES: u64 = 4 << 20;
 /// Leaves `folder/..` out of a path, where the rest leads to the same place: an application that a cluster names beside
 /// itself is called as everybody calls it, so that its program is not built anew for each name.
 fn without_detours(path: &Path) -> Cow<'_, Path> {
+    if !path.components().any(|part| part == Component::ParentDir) {
+        return Cow::Borrowed(path);
+    }
     let mut parts = Vec::new();
     for part in path.components() {
         match (part, parts.last()) {
