@@ -10,12 +10,12 @@ use gdbstub::target::{TargetError, TargetResult};
 use pinion_app::error::Error;
 
 use super::arch::{Bank, NETWORK, Register};
-use super::{Debugged, hart, tid};
+use super::{Debugged, tid};
 use crate::terms::Width;
 
 impl<const BYTES: usize> MultiThreadBase for Debugged<BYTES> {
     fn read_registers(&mut self, registers: &mut Bank<BYTES>, tid: Tid) -> TargetResult<(), Self> {
-        *registers = self.bank(hart(tid));
+        *registers = self.bank(self.hart(tid).ok_or(TargetError::NonFatal)?);
         Ok(())
     }
 
@@ -28,7 +28,8 @@ impl<const BYTES: usize> MultiThreadBase for Debugged<BYTES> {
     }
 
     fn read_addrs(&mut self, address: u64, data: &mut [u8], tid: Tid) -> TargetResult<usize, Self> {
-        match self.console.timeline.read(hart(tid), address, data) {
+        let hart = self.hart(tid).ok_or(TargetError::NonFatal)?;
+        match self.console.timeline.read(hart, address, data) {
             0 => Err(TargetError::NonFatal),
             count => Ok(count),
         }
@@ -44,7 +45,7 @@ impl<const BYTES: usize> MultiThreadBase for Debugged<BYTES> {
     }
 
     fn is_thread_alive(&mut self, tid: Tid) -> Result<bool, Error> {
-        Ok(tid.get() <= self.console.timeline.harts() as usize)
+        Ok(self.hart(tid).is_some())
     }
 
     fn support_resume(&mut self) -> Option<MultiThreadResumeOps<'_, Self>> {
@@ -96,7 +97,8 @@ impl<const BYTES: usize> SingleRegisterAccess<Tid> for Debugged<BYTES> {
         register: Register<BYTES>,
         buffer: &mut [u8],
     ) -> TargetResult<usize, Self> {
-        let value = self.value(hart(tid), register).ok_or(TargetError::NonFatal)?;
+        let hart = self.hart(tid).ok_or(TargetError::NonFatal)?;
+        let value = self.value(hart, register).ok_or(TargetError::NonFatal)?;
         // Nothing: the register is there, but what it has cannot be told.
         let Some(value) = value else { return Ok(0) };
         let bytes = value.to_le_bytes();
@@ -113,7 +115,8 @@ impl<const BYTES: usize> SingleRegisterAccess<Tid> for Debugged<BYTES> {
 
 impl<const BYTES: usize> ThreadExtraInfo for Debugged<BYTES> {
     fn thread_extra_info(&self, tid: Tid, buffer: &mut [u8]) -> Result<usize, Error> {
-        let text = self.console.timeline.describe(hart(tid));
+        let hart = self.hart(tid);
+        let text = hart.map_or_else(String::new, |hart| self.console.timeline.describe(hart));
         let count = text.len().min(buffer.len());
         buffer[..count].copy_from_slice(&text.as_bytes()[..count]);
         Ok(count)

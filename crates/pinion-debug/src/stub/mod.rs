@@ -58,6 +58,12 @@ impl<const BYTES: usize> Debugged<BYTES> {
         Self { console, order: Order::default(), stopped_at: None, said: String::new() }
     }
 
+    /// Gives the hart of gdb's number, which may name none: gdb's library does not ask of each.
+    fn hart(&self, tid: Tid) -> Option<u32> {
+        let hart = u32::try_from(tid.get() - 1).ok()?;
+        (hart < self.console.timeline.harts()).then_some(hart)
+    }
+
     /// Takes what gdb is to be told beside the stop.
     pub fn take_said(&mut self) -> String {
         let printed = self.console.timeline.take_printed();
@@ -68,11 +74,6 @@ impl<const BYTES: usize> Debugged<BYTES> {
 /// Numbers a hart as gdb does.
 fn tid(hart: u32) -> Tid {
     NonZeroUsize::MIN.saturating_add(hart as usize)
-}
-
-/// Gives the hart of gdb's number.
-fn hart(tid: Tid) -> u32 {
-    (tid.get() - 1) as u32
 }
 
 impl<const BYTES: usize> Target for Debugged<BYTES> {

@@ -13,7 +13,7 @@ use gdbstub::target::ext::breakpoints::WatchKind;
 use pinion_app::error::Error;
 use pinion_spin::Fault;
 
-use super::{Debugged, StopReason, hart, tid};
+use super::{Debugged, StopReason, tid};
 use crate::conditions::Access;
 use crate::hunt::Reason;
 use crate::words::Wrong;
@@ -40,8 +40,7 @@ enum Back {
 impl<const BYTES: usize> Debugged<BYTES> {
     /// Begins to go back, if that is the order; gdb has named a thread, or none.
     pub fn turn_back(&mut self, named: Option<usize>) {
-        let named = named.filter(|number| *number <= self.console.timeline.harts() as usize);
-        let named = named.map(|number| number as u32 - 1);
+        let named = named.and_then(Tid::new).and_then(|tid| self.hart(tid));
         let step = match self.order.back {
             None => return,
             Some(Back::Step) => Some((named.unwrap_or(self.console.focus), (0, 0))),
@@ -83,7 +82,7 @@ impl<const BYTES: usize> MultiThreadResume for Debugged<BYTES> {
     }
 
     fn set_resume_action_continue(&mut self, tid: Tid, _: Option<Signal>) -> Result<(), Error> {
-        self.order.named = Some(hart(tid));
+        self.order.named = self.hart(tid);
         Ok(())
     }
 
@@ -110,8 +109,7 @@ impl<const BYTES: usize> MultiThreadResume for Debugged<BYTES> {
 
 impl<const BYTES: usize> MultiThreadSingleStep for Debugged<BYTES> {
     fn set_resume_action_step(&mut self, tid: Tid, _: Option<Signal>) -> Result<(), Error> {
-        self.order.step = Some((hart(tid), (0, 0)));
-        Ok(())
+        self.set_resume_action_range_step(tid, 0, 0)
     }
 }
 
@@ -122,7 +120,9 @@ impl<const BYTES: usize> MultiThreadRangeStepping for Debugged<BYTES> {
         start: u64,
         end: u64,
     ) -> Result<(), Error> {
-        self.order.step = Some((hart(tid), (start, end)));
+        // Of a thread that is not there: whoever is looked at steps, as going back does it.
+        let hart = self.hart(tid).unwrap_or(self.console.focus);
+        self.order.step = Some((hart, (start, end)));
         Ok(())
     }
 }
