@@ -31,6 +31,8 @@ pub const GDB: Target = Target {
         "$Z2,1c000000,ffffffffffffffff#00",
         "$vCont;c#00",
         "$vCont;s:p1.1;c#00",
+        "$vCont;s:p1.fff#00",
+        "$Hgp1.fff#00",
         "$vCont;r1c000000,1c000100:p1.1#00",
         "$bc#00",
         "$bs#00",

@@ -97,7 +97,13 @@ mod tests {
     fn row(machine: &str, seconds: f64) -> Row {
         let summary =
             json!({ "cycles": 100, "instructions": 1_000_000, "packets": { "processed": 4 } });
-        let ran = Ran { seconds, host_instructions: Some(5_000_000), summary, failed: false };
+        let ran = Ran {
+            seconds,
+            host_instructions: Some(5_000_000),
+            summary,
+            failed: false,
+            rate_gbit_s: None,
+        };
         Row::of("energy".to_owned(), machine.to_owned(), "packet_handlers", 1, &ran)
     }
 

@@ -16,6 +16,8 @@ pub struct Ran {
     pub summary: Value,
     /// Whether handlers or programs failed.
     pub failed: bool,
+    /// The rate at which packets came, in Gbit/s, where the machine loses of them if they come faster.
+    pub rate_gbit_s: Option<f64>,
 }
 
 /// Something that was measured: its fastest run.
@@ -39,6 +41,12 @@ pub struct Row {
     pub instructions: u64,
     /// Packets or messages that were handled.
     pub packets: u64,
+    /// The rate at which packets came, in Gbit/s, where the machine loses of them if they come faster.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate_gbit_s: Option<f64>,
+    /// Packets that the machine had no room for, at whatever rate they come.
+    #[serde(skip_serializing_if = "is_none")]
+    pub lost: u64,
     /// Instructions of this computer, where they are counted.
     pub host_instructions: Option<u64>,
     /// Millions of simulated instructions a second.
@@ -52,7 +60,7 @@ pub struct Row {
 impl Row {
     /// Makes a row of a run.
     pub fn of(app: String, machine: String, kind: &'static str, runs: u32, ran: &Ran) -> Self {
-        let Ran { seconds, host_instructions, summary, .. } = ran;
+        let Ran { seconds, host_instructions, summary, rate_gbit_s, .. } = ran;
         let (cycles, instructions) = (number(&summary["cycles"]), number(&summary["instructions"]));
         let packets = handled(kind, summary);
         let rate = |count: u64| count as f64 / seconds.max(f64::MIN_POSITIVE);
@@ -66,6 +74,8 @@ impl Row {
             busy: busy(kind, summary),
             instructions,
             packets,
+            rate_gbit_s: *rate_gbit_s,
+            lost: lost(summary),
             host_instructions: *host_instructions,
             mips: rate(instructions) / 1e6,
             packets_per_second: rate(packets),
@@ -74,8 +84,18 @@ impl Row {
     }
 }
 
+fn is_none(packets: &u64) -> bool {
+    *packets == 0
+}
+
 fn number(value: &Value) -> u64 {
     value.as_u64().unwrap_or(0)
+}
+
+/// Counts the packets that were lost because the machine had no room for them when they came.
+pub fn lost(summary: &Value) -> u64 {
+    let dropped = &summary["packets"]["dropped"];
+    number(&dropped["fifo_full"]) + number(&dropped["buffer_full"])
 }
 
 /// Counts the packets or messages that were handled.

@@ -1,7 +1,7 @@
 //! Runs to measure: an application and a machine come in, what makes one run after the other goes out.
 //!
-//! Packet handlers get their standard traffic, longer if it is short, nanoservices the messages beside
-//! them, clusters what their file says. Where that is not what should be measured, a `bench.toml` beside the
+//! Packet handlers get their standard traffic, longer if it is short and slower if the machine loses of it,
+//! nanoservices the messages beside them, clusters what their file says. Where that is not what should be measured, a `bench.toml` beside the
 //! application says so, in a table named after the machine, or `[any]`.
 
 use std::path::Path;
@@ -24,11 +24,15 @@ use pinion_net::fabric::Alone;
 use pinion_spin::EngineCore;
 
 use super::host::{Instructions, processor_seconds};
-use super::row::Ran;
+use super::row::{self, Ran};
 use crate::commands::interrupt;
 
 /// Packets of the longest run that is tried.
 const MOST_PACKETS: u64 = 1 << 20;
+/// Rates that are tried until a machine loses nothing.
+const MOST_RATES: u32 = 20;
+/// What the next rate is of the one before.
+const SLOWER: f64 = 0.75;
 
 /// Makes one run after the other of the same thing.
 pub type Once = Box<dyn FnMut() -> Result<Ran>>;
@@ -66,7 +70,7 @@ fn timed<S: Report>(run: impl FnOnce() -> Result<S>) -> Result<Ran> {
     let seconds = processor_seconds() - begun;
     let host_instructions = counter.read().zip(counted).map(|(after, before)| after - before);
     let failed = summary.has_failures();
-    Ok(Ran { seconds, host_instructions, summary: summary.to_json(), failed })
+    Ok(Ran { seconds, host_instructions, summary: summary.to_json(), failed, rate_gbit_s: None })
 }
 
 /// Prepares runs on the application's standard traffic, as many packets as take about a third of the
@@ -91,30 +95,75 @@ fn of_handlers(
             timed(|| Ok(run::run(&app, packets, &Default::default(), &mut Unobserved)?.summary))
         }));
     }
-    let go = move |app: &App, count: Option<u64>| {
-        let count = count.map(|count| count.to_string());
+    let paced = of_traffic.iter().any(|text| text.starts_with("packet.rate="));
+    let go = move |app: &App, count: Option<u64>, rate: Option<f64>| {
+        let changes = [
+            ("packet.count", count.map(|count| count.to_string())),
+            ("packet.rate", rate.map(|rate| format!("{:.0}k", rate * 1e6))),
+        ];
         let given = of_traffic.iter().filter_map(|text| text.split_once('='));
-        let overrides: Vec<_> =
-            given.chain(count.iter().map(|count| ("packet.count", count.as_str()))).collect();
+        let ours = changes.iter().filter_map(|(key, value)| Some((*key, value.as_deref()?)));
+        let overrides: Vec<_> = given.chain(ours).collect();
         let packets = Packets::of(traffic::standard(&app.manifest, &overrides)?, None, None)?;
-        timed(|| Ok(run::run(app, packets, &Default::default(), &mut Unobserved)?.summary))
+        let ran =
+            timed(|| Ok(run::run(app, packets, &Default::default(), &mut Unobserved)?.summary))?;
+        Ok(Ran { rate_gbit_s: rate, ..ran })
     };
-    let mut ran = go(&app, None)?;
+    let bits = traffic::standard(&app.manifest, &[])?.rate.bits_per_s();
+    let fastest = match bits {
+        Some(bits) => bits as f64 / 1e9,
+        None => app.machine.value.network.rate_mbit_s as f64 / 1e3,
+    };
+    let whole = |count, rate| match paced {
+        true => go(&app, count, rate),
+        false => without_loss(|rate| go(&app, count, rate), rate, fastest),
+    };
+    let mut ran = whole(None, None)?;
     let mut count = None;
-    // A run that its traffic makes no longer, or that fails when it does, stays as it is.
+    // A run that its traffic makes no longer, or that fails or does other work when it does, stays as it is.
     while ran.seconds < seconds / 6.0 && !interrupt::happened() {
         let packets = ran.summary["packets"]["in"].as_u64().unwrap_or(0);
         let longer = packets * 2;
         if packets == 0 || longer > MOST_PACKETS {
             break;
         }
-        match go(&app, Some(longer)) {
-            Ok(next) if !next.failed && next.summary["packets"]["in"] == longer => ran = next,
+        match whole(Some(longer), ran.rate_gbit_s) {
+            Ok(next) if next.summary["packets"]["in"] == longer && is_alike(&ran, &next) => {
+                ran = next
+            }
             _ => break,
         }
         count = Some(longer);
     }
-    Ok(Box::new(move || go(&app, count)))
+    Ok(Box::new(move || go(&app, count, ran.rate_gbit_s)))
+}
+
+/// Says whether a longer run has the same handlers' work for each packet, but for what a message takes once:
+/// further messages may be none that the application knows.
+fn is_alike(run: &Ran, longer: &Ran) -> bool {
+    let each = |run: &Ran| {
+        let of = |value: &serde_json::Value| value.as_f64().unwrap_or(0.0);
+        of(&run.summary["instructions"]) / of(&run.summary["packets"]["processed"])
+    };
+    !longer.failed && (each(longer) / each(run) - 1.0).abs() < 0.25
+}
+
+/// Runs so slowly that no packet is lost because the machine has no room for it: what is measured is what it
+/// handles, not what it loses. Begins with a rate in Gbit/s, `None` as fast as packets come, which is no more
+/// than `fastest`. Where a lower rate does not help, they come as fast.
+fn without_loss(
+    mut go: impl FnMut(Option<f64>) -> Result<Ran>,
+    rate: Option<f64>,
+    fastest: f64,
+) -> Result<Ran> {
+    let mut ran = go(rate)?;
+    for _ in 0..MOST_RATES {
+        if row::lost(&ran.summary) == 0 || interrupt::happened() {
+            return Ok(ran);
+        }
+        ran = go(Some(SLOWER * ran.rate_gbit_s.unwrap_or(fastest)))?;
+    }
+    go(rate)
 }
 
 /// Prepares runs of a nanoservice on the messages beside it, or on a load.
@@ -144,4 +193,45 @@ fn of_cluster(file: &Path, options: &Options) -> Result<Once> {
             summary.ok_or_else(|| Error::Usage("another rank has the summary".to_owned()))
         })
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn ran(summary: serde_json::Value, rate_gbit_s: Option<f64>) -> Ran {
+        Ran { seconds: 1.0, host_instructions: None, summary, failed: false, rate_gbit_s }
+    }
+
+    /// A machine that loses what comes at more than `bearable` Gbit/s.
+    fn machine(bearable: f64) -> impl FnMut(Option<f64>) -> Result<Ran> {
+        move |rate| {
+            let lost = rate.is_none_or(|rate| rate > bearable);
+            let dropped = json!({ "fifo_full": u64::from(lost), "no_queue": 3 });
+            Ok(ran(json!({ "packets": { "in": 9, "dropped": dropped } }), rate))
+        }
+    }
+
+    #[test]
+    fn packets_come_as_slowly_as_the_machine_takes_them() {
+        let rate = |bearable, from| {
+            without_loss(machine(bearable), from, 100.0).expect("it runs").rate_gbit_s
+        };
+        assert_eq!(rate(80.0, None), Some(75.0));
+        assert_eq!(rate(60.0, None), Some(56.25));
+        assert_eq!(rate(9.0, Some(2.0)), Some(2.0));
+        assert_eq!(rate(0.0, None), None, "no rate helps");
+    }
+
+    #[test]
+    fn a_longer_run_must_do_the_same_work() {
+        let of = |instructions: u32, packets: u32| {
+            ran(json!({ "instructions": instructions, "packets": { "processed": packets } }), None)
+        };
+        assert!(is_alike(&of(1100, 10), &of(2000, 20)));
+        assert!(!is_alike(&of(1100, 10), &of(1300, 20)));
+        assert!(!is_alike(&of(0, 10), &of(0, 20)), "nothing was done");
+        assert!(!is_alike(&of(1100, 10), &Ran { failed: true, ..of(2200, 20) }));
+    }
 }

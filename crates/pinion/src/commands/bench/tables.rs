@@ -23,11 +23,28 @@ pub fn whole(
             markdown,
         ));
     }
+    let slowed = named(rows, |row| row.rate_gbit_s.map(|rate| format!("{rate:.2}")));
+    let lossy = named(rows, |row| (row.lost > 0).then(|| row.lost.to_string()));
+    let lines = [
+        ("packets come as fast as the machine takes them, in Gbit/s", slowed),
+        ("packets are lost, however slowly they come", lossy),
+    ];
+    for (line, rows) in lines.iter().filter(|(_, rows)| !rows.is_empty()) {
+        text.push_str(&below(&format!("{line}: {rows}"), markdown));
+    }
     text.push_str(of_loops);
     for LeftOut { app, machine, why } in left_out {
         text.push_str(&below(&format!("left out: {app} on {machine}: {why}"), markdown));
     }
     text
+}
+
+/// Names the rows of which there is something to say.
+fn named(rows: &[Row], say: impl Fn(&Row) -> Option<String>) -> String {
+    let named = rows
+        .iter()
+        .filter_map(|row| say(row).map(|said| format!("{} on {} ({said})", row.app, row.machine)));
+    named.collect::<Vec<_>>().join(", ")
 }
 
 /// Says with what it was measured, on what and when.
