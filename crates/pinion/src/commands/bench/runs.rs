@@ -120,8 +120,10 @@ fn of_handlers(
     };
     let mut ran = whole(None, None)?;
     let mut count = None;
-    // A run that its traffic makes no longer, or that fails or does other work when it does, stays as it is.
-    while ran.seconds < seconds / 6.0 && !interrupt::happened() {
+    // A run that its traffic makes no longer, or that fails or does other work when it does, stays as it is; so
+    // does one that loses packets at any rate, of which there would be more.
+    let is_short = |ran: &Ran| ran.seconds < seconds / 6.0 && row::lost(&ran.summary) == 0;
+    while is_short(&ran) && !interrupt::happened() {
         let packets = ran.summary["packets"]["in"].as_u64().unwrap_or(0);
         let longer = packets * 2;
         if packets == 0 || longer > MOST_PACKETS {
