@@ -18,6 +18,9 @@ use crate::mutate::{below, mutate};
 use crate::seeds;
 use crate::targets::Target;
 
+/// From when on the slowest input is worth looking at.
+const SLOW: Duration = Duration::from_secs(1);
+
 /// How long a run is, and what an input may take.
 #[derive(Clone, Debug)]
 pub struct Limits {
@@ -85,7 +88,8 @@ struct Watched {
     has_ended: bool,
 }
 
-/// Gives mutated inputs to a target, those kept first. Files of inputs that fail go into `folder`.
+/// Gives mutated inputs to a target, those kept first. Files of inputs that fail go into `folder`, and the
+/// slowest one (`.slow`), if it took a second.
 ///
 /// # Errors
 /// The first input that is answered by a panic. One that hangs, or takes memory without end, is written and
@@ -148,7 +152,13 @@ fn answers(
         let begun = Instant::now();
         let said = catch_unwind(AssertUnwindSafe(|| (target.run)(&input)))
             .map_err(|_| fails(target, file, &input, "a panic (its words are above)".to_owned()))?;
-        report.slowest = report.slowest.max(begun.elapsed());
+        let took = begun.elapsed();
+        if took > report.slowest {
+            report.slowest = took;
+            if took > SLOW {
+                write(&file.with_extension("slow"), &input);
+            }
+        }
         let is_new = heard.insert(saying(&said)) && report.executions >= kept;
         if is_new && report.kept_bytes + input.len() <= limits.kept_bytes {
             report.kept_bytes += input.len();
