@@ -1,8 +1,8 @@
 //! Runs to measure: an application and a machine come in, what makes one run after the other goes out.
 //!
 //! Packet handlers get their standard traffic, longer if it is short and slower if the machine loses of it,
-//! nanoservices the messages beside them, clusters what their file says. Where that is not what should be measured, a `bench.toml` beside the
-//! application says so, in a table named after the machine, or `[any]`.
+//! nanoservices the messages beside them, clusters what their file says. Where that is not what should be
+//! measured, a `bench.toml` beside the application says so, in a table named after the machine, or `[any]`.
 
 use std::path::Path;
 
@@ -21,6 +21,7 @@ use pinion::traffic::{self, Packets};
 use pinion::watch::Unobserved;
 use pinion_nanopu::event::Deaf;
 use pinion_net::fabric::Alone;
+use pinion_net::pacing::Rate;
 use pinion_spin::EngineCore;
 
 use super::host::{Instructions, processor_seconds};
@@ -97,23 +98,21 @@ fn of_handlers(
     }
     let paced = of_traffic.iter().any(|text| text.starts_with("packet.rate="));
     let go = move |app: &App, count: Option<u64>, rate: Option<f64>| {
-        let changes = [
-            ("packet.count", count.map(|count| count.to_string())),
-            ("packet.rate", rate.map(|rate| format!("{:.0}k", rate * 1e6))),
-        ];
+        let count = count.map(|count| count.to_string());
         let given = of_traffic.iter().filter_map(|text| text.split_once('='));
-        let ours = changes.iter().filter_map(|(key, value)| Some((*key, value.as_deref()?)));
-        let overrides: Vec<_> = given.chain(ours).collect();
-        let packets = Packets::of(traffic::standard(&app.manifest, &overrides)?, None, None)?;
-        let ran =
-            timed(|| Ok(run::run(app, packets, &Default::default(), &mut Unobserved)?.summary))?;
-        Ok(Ran { rate_gbit_s: rate, ..ran })
+        let overrides: Vec<_> =
+            given.chain(count.iter().map(|count| ("packet.count", count.as_str()))).collect();
+        let mut spec = traffic::standard(&app.manifest, &overrides)?;
+        if let Some(rate) = rate {
+            spec.rate = Rate::BitsPerSecond((rate * 1e9) as u64);
+        }
+        let packets = Packets::of(spec, None, None)?;
+        let run = || Ok(run::run(app, packets, &Default::default(), &mut Unobserved)?.summary);
+        Ok(Ran { rate_gbit_s: rate, ..timed(run)? })
     };
-    let bits = traffic::standard(&app.manifest, &[])?.rate.bits_per_s();
-    let fastest = match bits {
-        Some(bits) => bits as f64 / 1e9,
-        None => app.machine.value.network.rate_mbit_s as f64 / 1e3,
-    };
+    let own = traffic::standard(&app.manifest, &[])?.rate.bits_per_s();
+    let link = app.machine.value.network.rate_mbit_s as f64 / 1e3;
+    let fastest = own.map_or(link, |bits| bits as f64 / 1e9);
     let whole = |count, rate| match paced {
         true => go(&app, count, rate),
         false => without_loss(|rate| go(&app, count, rate), rate, fastest),
@@ -158,14 +157,19 @@ fn without_loss(
     rate: Option<f64>,
     fastest: f64,
 ) -> Result<Ran> {
-    let mut ran = go(rate)?;
+    let first = go(rate)?;
+    let mut slower = rate.unwrap_or(fastest);
     for _ in 0..MOST_RATES {
-        if row::lost(&ran.summary) == 0 || interrupt::happened() {
+        if row::lost(&first.summary) == 0 || interrupt::happened() {
+            break;
+        }
+        slower *= SLOWER;
+        let ran = go(Some(slower))?;
+        if row::lost(&ran.summary) == 0 {
             return Ok(ran);
         }
-        ran = go(Some(SLOWER * ran.rate_gbit_s.unwrap_or(fastest)))?;
     }
-    go(rate)
+    Ok(first)
 }
 
 /// Prepares runs of a nanoservice on the messages beside it, or on a load.
