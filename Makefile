@@ -6,7 +6,7 @@ help:
 	@echo "make test         run every test"
 	@echo "make setup        only bring what demo and test need"
 	@echo "make build        build the command optimised whole, in some seven minutes on two processors"
-	@echo "make tuned        build it by a profile of itself into target/tuned: up to 1.5 times as fast"
+	@echo "make tuned        build it by a profile of itself into target/tuned: up to 1.4 times as fast"
 	@echo "make install      put \`pinion\` into cargo's bin folder, completions and man pages into yours"
 	@echo "make wheel        build the Python package into out/wheels"
 	@echo "make dist         build what a release consists of into out/dist"
@@ -41,8 +41,9 @@ install:
 wheel:
 	@scripts/wheel.sh
 
-# The same bytes in every folder: scripts/reproducible.py proves it.
+# Compiled as `make tuned` does; the same bytes in every folder: scripts/reproducible.py proves it.
 dist:
+	@scripts/setup.sh demo
 	@python3 scripts/dist.py
 
 # Both write into the working copy: look at the difference before committing it.
@@ -60,12 +61,12 @@ figures:
 	cargo run --release --locked --package pinion -- figure nanopu-workloads --out docs/src/figures
 	PINION_BLESS=1 cargo test --locked --package pinion --test figure_pspin
 
-# A quiet computer, with qemu-user and Spike for the rows beside ours. The JSON is kept from release to release.
+# Of what is compiled as a release is. Wants a quiet computer, and qemu-user and Spike for the rows beside ours. The JSON is
+# kept from release to release.
 speed: VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
-speed:
-	cargo build --release --locked --package pinion
-	target/release/pinion bench --markdown --json docs/src/speed/$(VERSION).json >docs/tables/speed.md
-	python3 tests/docs/run.py --pinion target/release/pinion docs/src/speed.md --write
+speed: tuned
+	target/tuned/pinion bench --markdown --json docs/src/speed/$(VERSION).json >docs/tables/speed.md
+	python3 tests/docs/run.py --pinion target/tuned/pinion docs/src/speed.md --write
 
 # What `make test` has of it, and the book's table of sizes.
 hardware:

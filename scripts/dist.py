@@ -1,11 +1,15 @@
 #!/usr/bin/env python3
 """Builds what a release consists of, the same bytes in every folder and at every time.
 
-    python3 scripts/dist.py [--profile PROFILE] [--target TRIPLE] [--out FOLDER] [PART]...
+    python3 scripts/dist.py [--profile PROFILE] [--counts FILE|none] [--target TRIPLE] [--out FOLDER] [PART]...
 
 PART is archive, wheel, deb, container [default: all]; each has the command, what shells complete and the
 manual pages, and beside them lie the lists of what is inside (CycloneDX) and SHA256SUMS. The command is
 linked statically: with glibc, or with musl for --target x86_64-unknown-linux-musl, where rustup has it.
+
+The profile dist compiles by what the command counts of its own ways (scripts/tuned.py), which no two runs do
+alike: so it lies beside the packages, and --counts FILE makes the same packages of it again. Other profiles go
+without.
 
 The time in the files is SOURCE_DATE_EPOCH, else that of the last commit. scripts/reproducible.py proves that
 two folders give the same. Needs Debian's dpkg-deb, and brings maturin and cargo-cyclonedx into .toolchain.
@@ -14,6 +18,7 @@ two folders give the same. Needs Debian's dpkg-deb, and brings maturin and cargo
 import argparse
 import hashlib
 import json
+import lzma
 import os
 import re
 import shutil
@@ -25,10 +30,12 @@ import tomllib
 from pathlib import Path
 
 import packing
+import tuned
 from packing import EXECUTABLE, PLAIN
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 PACKAGING = REPOSITORY / "packaging"
+BUILT = REPOSITORY / "target/dist"
 PARTS = ["archive", "wheel", "deb", "container"]
 HOST = "x86_64-unknown-linux-gnu"
 TARGETS = [HOST, "x86_64-unknown-linux-musl"]
@@ -71,14 +78,14 @@ def source_date_epoch():
     return int(done.stdout)
 
 
-def environment(epoch, repository=REPOSITORY):
+def environment(epoch, repository=REPOSITORY, flags=()):
     """What builds see: nothing of where they run gets into what they make."""
     cargo = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
     # Where two fit, rustc takes the last. The registry's folder is named for its host.
     places = [(cargo, "/cargo"), (repository, "/pinion")]
     registries = sorted((cargo / "registry/src").glob("*"))
     places += [(folder, "/cargo/registry") for folder in registries]
-    flags = [f"--remap-path-prefix={folder}={name}" for folder, name in places]
+    flags = [*flags, *(f"--remap-path-prefix={folder}={name}" for folder, name in places)]
     cleared = {"RUSTFLAGS", "CARGO_BUILD_RUSTFLAGS", "CARGO_TARGET_DIR", "PYTHONPATH"}
     kept = {name: value for name, value in os.environ.items() if name not in cleared}
     return {
@@ -105,25 +112,56 @@ def check_target(target):
         raise Failure(f"Rust's library for {target} is not installed: rustup target add {target}")
 
 
-def build_command(profile, target, settings):
+def build_command(profile, target, settings, folder=BUILT):
     """Compiles the command, linked statically."""
     say(f"building the command ({profile}, {target})")
     check_target(target)
     command = ["cargo", "rustc", "--locked", "--profile", profile, "--package", "pinion"]
-    command += ["--bin", "pinion", "--target-dir", "target/dist"]
-    # Without --target where it can be: the wheel's build shares what does not differ.
-    command += [] if target == HOST else ["--target", target]
+    # The target is named even if it is this computer's: flags are for what is built, not for what builds it.
+    command += ["--bin", "pinion", "--target-dir", folder, "--target", target]
     # For the last step alone: libpinion_pspinsim, which the command carries, stays dynamic.
     run([*command, "--", "-C", "target-feature=+crt-static"], env=settings)
-    return REPOSITORY / "target/dist" / ("" if target == HOST else target) / profile / "pinion"
+    return folder / target / profile / "pinion"
 
 
-def build_wheel(profile, command, settings):
+def keep_counts(packed, folder):
+    """Lays what a command has counted of its ways where cargo is to find it; gives the file."""
+    counts = lzma.decompress(packed)
+    check_private("what was counted", counts)
+    # Under a name of its own: cargo compiles anew where a name changes, not where what is in the file does.
+    path = folder / f"counts-{hashlib.sha256(packed).hexdigest()[:16]}.profdata"
+    path.write_bytes(counts)
+    return path
+
+
+def count_ways(arguments, epoch):
+    """What the command has counted of its ways: the file to compile by, or `None`, and its compressed bytes."""
+    if arguments.counts == "none" or (not arguments.counts and arguments.profile != "dist"):
+        return None, b""
+    BUILT.mkdir(parents=True, exist_ok=True)
+    if arguments.counts:
+        packed = Path(arguments.counts).read_bytes()
+    else:
+
+        def build(flag):
+            settings = environment(epoch, flags=[flag])
+            return build_command(arguments.profile, arguments.target, settings, BUILT / "counting")
+
+        counted = BUILT / "counts.profdata"
+        tuned.count(counted, build)
+        packed = lzma.compress(counted.read_bytes())
+    try:
+        return keep_counts(packed, BUILT), packed
+    except lzma.LZMAError as problem:
+        raise Failure(f"{arguments.counts} is no .profdata.xz of a release: {problem}") from problem
+
+
+def build_wheel(profile, target, command, settings):
     """Builds the wheel by scripts/wheel.sh; gives its path."""
     say(f"building the Python extension ({profile})")
-    out = REPOSITORY / "target/dist/wheels"
-    arguments = ["--profile", profile, "--command", command, "--out", out]
-    settings = {**settings, "CARGO_TARGET_DIR": str(REPOSITORY / "target/dist")}
+    out = BUILT / "wheels"
+    arguments = ["--profile", profile, "--target", target, "--command", command, "--out", out]
+    settings = {**settings, "CARGO_TARGET_DIR": str(BUILT)}
     built = run(
         ["scripts/wheel.sh", *arguments], env=settings, stdout=subprocess.PIPE, text=True
     )
@@ -279,13 +317,16 @@ def check_whole(out):
 
 def make(arguments):
     epoch = source_date_epoch()
-    settings = environment(epoch)
     out = Path(arguments.out).absolute()
-    shutil.rmtree(out, ignore_errors=True)
-    out.mkdir(parents=True)
     parts = arguments.parts or PARTS
     command = arguments.command and arguments.command.absolute()
+    counts, packed = (None, b"") if command else count_ways(arguments, epoch)
+    settings = environment(epoch, flags=[f"-Cprofile-use={counts}"] if counts else [])
+    shutil.rmtree(out, ignore_errors=True)
+    out.mkdir(parents=True)
     command = command or build_command(arguments.profile, arguments.target, settings)
+    if counts:
+        tuned.golden(command)
     lists = {}
     for package, name in [("pinion", "pinion.cdx.json"), ("pinion-python", "pinion-python.cdx.json")]:
         if package == "pinion" or "wheel" in parts:
@@ -293,6 +334,8 @@ def make(arguments):
             (out / name).write_bytes(lists[name])
     tree = command_tree(command)
     tree["share/doc/pinion/pinion.cdx.json"] = (lists["pinion.cdx.json"], PLAIN)
+    if packed:
+        (out / f"pinion-{version()}-{arguments.target}.profdata.xz").write_bytes(packed)
     if "archive" in parts:
         write_archive(out, tree, arguments.target, epoch)
     if "deb" in parts or "container" in parts:
@@ -300,7 +343,7 @@ def make(arguments):
     if "container" in parts:
         shutil.copyfile(PACKAGING / "Containerfile", out / "Containerfile")
     if "wheel" in parts:
-        wheel = build_wheel(arguments.profile, command, settings)
+        wheel = build_wheel(arguments.profile, arguments.target, command, settings)
         write_wheel(out, wheel, tree, lists, epoch)
     check_whole(out)
     sums = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in sorted(out.iterdir())]
@@ -314,6 +357,7 @@ def main():
     parser.add_argument("--profile", default="dist", help="cargo's profile [default: dist]")
     parser.add_argument("--target", default=HOST, choices=TARGETS)
     parser.add_argument("--out", default=REPOSITORY / "out/dist", metavar="FOLDER")
+    parser.add_argument("--counts", metavar="FILE", help="what was counted before, or none [default: count anew]")
     parser.add_argument("--command", type=Path, metavar="FILE", help="a command that is built already")
     parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
     arguments = parser.parse_args()

@@ -92,6 +92,7 @@ TABLE = [
     ("tests/release/*", ["release"]),
     ("scripts/dist.py", ["release"]),
     ("scripts/packing.py", ["release", "python"]),
+    ("scripts/tuned.py", ["release"]),
     ("scripts/wheel.sh", ["python"]),
     ("docs/src/python.md", ["python"]),
     ("tests/golden/*", ["golden", "tools"]),

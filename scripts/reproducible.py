@@ -5,7 +5,8 @@
 
 Clones the last commit into two folders with names of different lengths, runs scripts/dist.py in each, the
 second time with another time zone, umask, language and home, and compares every file; what differs is looked
-for inside packages, too. Builds everything twice; --profile dist-quick hardly optimises, and is sooner done.
+for inside packages, too. What the first build has counted of its ways, the second compiles by (--counts).
+Builds everything twice; --profile dist-quick hardly optimises, counts nothing, and is sooner done.
 Prints a table; exit status 0 when all is equal.
 """
 
@@ -50,16 +51,20 @@ def surroundings(second, home):
     return {**settings, "HOME": str(home), "TZ": "Asia/Tokyo", "LANG": "de_DE.UTF-8", "USER": "somebody"}
 
 
-def build(folder, arguments, second):
-    command = [sys.executable, "scripts/dist.py", "--profile", arguments.profile, *arguments.parts]
+def build(folder, arguments, first=None):
+    """Makes a release; the second time by what is in that of the first."""
+    command = [sys.executable, "scripts/dist.py", "--profile", arguments.profile]
+    counts = first and next(first.glob("*.profdata.xz"), None)
+    command += ["--counts", counts] if counts else []
+    command += arguments.parts
     home = folder.parent / "home"
     home.mkdir(exist_ok=True)
     started = time.monotonic()
     subprocess.run(
         command,
         cwd=folder,
-        env=surroundings(second, home),
-        umask=0o077 if second else 0o022,
+        env=surroundings(bool(first), home),
+        umask=0o077 if first else 0o022,
         stdout=subprocess.DEVNULL,
         check=True,
     )
@@ -120,11 +125,11 @@ def main():
     top = (arguments.keep or Path(tempfile.mkdtemp(prefix="pinion-twice-"))).absolute()
     try:
         folders = []
-        for index, place in enumerate(PLACES):
+        for place in PLACES:
             folder = top / place
             folder.mkdir(parents=True)
             clone(folder, commit)
-            folders.append(build(folder, arguments, second=bool(index)))
+            folders.append(build(folder, arguments, *folders))
         equal = compare(folders)
     except subprocess.CalledProcessError as problem:
         sys.exit(f"reproducible: {problem}")

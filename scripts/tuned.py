@@ -21,6 +21,8 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 TUNED = REPOSITORY / "target/tuned"
+# For which each example is simulated while ways are counted.
+SECONDS = 0.1
 # Files that processes which run side by side may merge into.
 POOL = "%4m.profraw"
 
@@ -88,12 +90,12 @@ def golden(pinion, **environment):
     run(sys.executable, "tests/golden/run.py", "--pinion", pinion, **environment)
 
 
-def count(profile, seconds):
-    """Counts which ways the command goes, into a file."""
+def count(profile, build_counting, seconds=SECONDS):
+    """Writes into a file which ways a command goes; `build_counting` compiles it with a flag, and gives its path."""
     tool = profdata()
-    counted = TUNED / "counted"
-    shutil.rmtree(counted, ignore_errors=True)
-    pinion = build(TUNED / "counting", f"-Cprofile-generate={counted}")
+    # At one place, so that a build that counts need not be made anew each time.
+    counted = profile.parent / "counted"
+    pinion = build_counting(f"-Cprofile-generate={counted}")
     pool = {"LLVM_PROFILE_FILE": str(counted / POOL)}
     # What came with the build itself, as libpinion_pspinsim's, is not the command's.
     shutil.rmtree(counted, ignore_errors=True)
@@ -107,15 +109,14 @@ def count(profile, seconds):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     how = parser.add_mutually_exclusive_group()
-    how.add_argument("--seconds", type=seconds, default=0.1, metavar="SECONDS")
+    how.add_argument("--seconds", type=seconds, default=SECONDS, metavar="SECONDS")
     how.add_argument("--keep", action="store_true", help="use what was counted before")
     arguments = parser.parse_args()
     profile = TUNED / "profile"
     if arguments.keep and not profile.exists():
         parser.error(f"--keep: nothing was counted before, there is no {profile}")
-    TUNED.mkdir(parents=True, exist_ok=True)
     if not arguments.keep:
-        count(profile, arguments.seconds)
+        count(profile, lambda flag: build(TUNED / "counting", flag), arguments.seconds)
     made = build(TUNED / "built", f"-Cprofile-use={profile}")
     golden(made)
     shutil.copy2(made, TUNED / "pinion")

@@ -13,6 +13,7 @@ import email
 import gzip
 import hashlib
 import json
+import lzma
 import os
 import re
 import shutil
@@ -280,6 +281,32 @@ def test_builds_see_no_place(_pinion, _folder):
     check("RUSTFLAGS" not in settings, "flags of this computer get through")
 
 
+def test_counts_become_a_file_to_compile_by(_pinion, folder):
+    path = dist.keep_counts(lzma.compress(b"counts"), folder)
+    check(path.read_bytes() == b"counts", "other counts")
+    other = dist.keep_counts(lzma.compress(b"other counts"), folder)
+    check(path.name != other.name, "cargo would not see that they are others")
+    settings = dist.environment(EPOCH, flags=[f"-Cprofile-use={path}"])
+    check(f"-Cprofile-use={path}" in settings["CARGO_ENCODED_RUSTFLAGS"].split("\x1f"), "nobody uses them")
+    try:
+        dist.keep_counts(lzma.compress(f"counted in {REPOSITORY}".encode()), folder)
+    except dist.Failure as failure:
+        check_in("what was counted names", str(failure))
+    else:
+        raise Difference("a folder of this computer goes unnoticed")
+
+
+def test_counts_that_are_none_are_refused(_pinion, folder):
+    (folder / "counts").write_text("nothing of the kind")
+    command = [sys.executable, REPOSITORY / "scripts/dist.py", "--out", folder / "out", "--counts"]
+    for name, said in [("counts", "is no .profdata.xz of a release"), ("missing", "No such file")]:
+        done = subprocess.run([*command, folder / name], capture_output=True, text=True, check=False)
+        check(done.returncode == 1, f"exit status {done.returncode}")
+        check_in(said, done.stderr)
+        check_in(str(folder / name), done.stderr)
+        check(not (folder / "out").exists(), "a folder is left behind")
+
+
 def test_containers(_pinion, _folder):
     text = (REPOSITORY / "packaging/Containerfile").read_text()
     copied = re.findall(r"^COPY (\S+) ", text, re.MULTILINE)
@@ -388,6 +415,8 @@ TESTS = {
     test_list_of_crates_names_every_locked_one: ("cargo",),
     test_places_of_this_computer_are_found: (),
     test_builds_see_no_place: (),
+    test_counts_become_a_file_to_compile_by: (),
+    test_counts_that_are_none_are_refused: (),
     test_containers: (),
     test_musl_says_what_it_needs: ("rustc",),
     test_doctor_and_builds_say_what_zig_lacks: (),
