@@ -1,6 +1,7 @@
 //! Numbers as a trace's lines have them, without the detours of general formatting: a trace is mostly
 //! numbers, and floating point alone took a sixth of the time of writing one.
 
+use std::cmp::Ordering;
 use std::fmt;
 
 use crate::Time;
@@ -9,22 +10,39 @@ use crate::Time;
 /// off by less than 1 ps, so that only ties could be rounded otherwise.
 const EXACT_PS: u64 = 1 << 50;
 
-/// Digits of the greatest number.
-const MOST_DIGITS: usize = 20;
+/// What may stand in front of a number: as many as the greatest one has digits.
+const SPACES: [u8; 20] = [b' '; 20];
 
 /// Shows a time in nanoseconds with one decimal, right-aligned, exactly as `{:.1}` shows [`Time::ns`].
 #[derive(Debug, Clone, Copy)]
 pub struct Ns(pub Time);
 
 impl Ns {
-    /// Gives whole nanoseconds and tenths, but of what a tie or its size leaves to floating point.
-    const fn parts(self) -> Option<(u64, u8)> {
+    /// Gives whole nanoseconds and tenths, but of what its size leaves to floating point.
+    fn parts(self) -> Option<(u64, u8)> {
         let ps = self.0.ps();
-        if ps >= EXACT_PS || ps % 100 == 50 {
+        if ps >= EXACT_PS {
             return None;
         }
-        let tenths = (ps + 50) / 100;
+        let tenths = match ps % 100 {
+            50 => ps / 100 + u64::from(self.is_tie_rounded_up()),
+            _ => (ps + 50) / 100,
+        };
         Some((tenths / 10, (tenths % 10) as u8))
+    }
+
+    /// Says whether a time in the middle of two tenths goes to the upper one: that is where the quotient lies,
+    /// which may be a little beside the middle, or else the even one.
+    fn is_tie_rounded_up(self) -> bool {
+        let (ps, bits) = (self.0.ps(), self.0.ns().to_bits());
+        // The quotient is `mantissa` over two to the power of `digits`. Below the limit 64 bits are enough.
+        let mantissa = bits & ((1 << 52) - 1) | 1 << 52;
+        let digits = 1023 + 52 - (bits >> 52);
+        match (mantissa * 1000).cmp(&(ps << digits)) {
+            Ordering::Less => false,
+            Ordering::Equal => ps / 100 % 2 == 1,
+            Ordering::Greater => true,
+        }
     }
 
     /// Appends it, right-aligned.
@@ -53,17 +71,17 @@ impl fmt::Display for Ns {
 
 /// Appends a number, right-aligned in at most 20 columns.
 pub fn push_number(line: &mut Vec<u8>, number: u64, width: usize) {
-    let mut columns = [b' '; MOST_DIGITS];
-    let (mut rest, mut at) = (number, MOST_DIGITS);
-    loop {
-        at -= 1;
-        columns[at] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-        if rest == 0 {
-            break;
-        }
-    }
-    line.extend_from_slice(&columns[at.min(MOST_DIGITS.saturating_sub(width))..]);
+    let mut buffer = itoa::Buffer::new();
+    let digits = buffer.format(number).as_bytes();
+    line.extend_from_slice(&SPACES[..width.min(SPACES.len()).saturating_sub(digits.len())]);
+    line.extend_from_slice(digits);
+}
+
+/// Appends a number, left-aligned.
+pub fn push_number_left(line: &mut Vec<u8>, number: u64, width: usize) {
+    let start = line.len();
+    push_number(line, number, 0);
+    line.resize(line.len().max(start + width), b' ');
 }
 
 /// Gives a word's eight hexadecimal digits, all at once.
@@ -139,7 +157,8 @@ mod tests {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             seed >> (index % 60)
         });
-        for ps in near.chain(far) {
+        let ties = (0..20_000).chain((0..44).map(|bits| 1 << bits)).map(|tenths| tenths * 100 + 50);
+        for ps in near.chain(far).chain(ties) {
             let time = Time::from_ps(ps);
             assert_eq!(Ns(time).to_string(), format!("{:.1}", time.ns()), "{ps} ps");
             let padded = text(|line| Ns(time).push(line, 13));
@@ -154,6 +173,8 @@ mod tests {
             for width in [0, 1, 5, 12, 20] {
                 let pushed = text(|line| push_number(line, number, width));
                 assert_eq!(pushed, format!("{number:>width$}"));
+                let pushed = text(|line| push_number_left(line, number, width));
+                assert_eq!(pushed, format!("{number:<width$}"));
             }
             let word = number as u32;
             assert_eq!(hexadecimal(word), format!("{word:08x}").as_bytes());

@@ -9,6 +9,7 @@ mod events;
 mod filter;
 mod inside;
 mod lines;
+pub mod nano;
 pub mod perfetto;
 mod registers;
 mod text;

@@ -14,8 +14,8 @@ use pinion_sim::probe::Hears;
 use super::Filter;
 use super::flows::Flows;
 use super::run::Settling;
-use super::trace::hart_of;
 use pinion_app::error::Result;
+use pinion_observe::trace::nano::hart_of;
 use pinion_observe::trace::perfetto::{Corner, Slice, Track, UNIT_COUNT, Value, Writer, written};
 
 /// Writes a node's run as a trace for Perfetto.

@@ -1,7 +1,6 @@
 //! What happens in a node, instruction by instruction, as text: what a node says comes in, a line for
 //! each instruction and event goes out, in order of time. It holds the lines of a window.
 
-use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::io::{ErrorKind, Write};
 
@@ -10,12 +9,15 @@ use pinion_isa::{Extensions, decode, disassemble};
 use pinion_nanopu::Cycle;
 use pinion_nanopu::event::{Event, NanoPu, Retirements, Told};
 use pinion_sim::Clock;
+use pinion_sim::digits::{Ns, push_number};
 use pinion_sim::probe::Hears;
+use rustc_hash::FxHashMap;
 
 use super::hang::place;
 use super::run::Settling;
 use pinion_app::error::{Error, Result};
-use pinion_observe::trace::{Ns, SourceLines};
+use pinion_observe::trace::SourceLines;
+use pinion_observe::trace::nano::{hart_of, push_event, push_who};
 
 /// Chooses what is traced.
 #[derive(Debug, Clone, Default)]
@@ -47,8 +49,10 @@ pub struct Trace<'a, W> {
     clock: Clock,
     filter: Filter,
     /// What is written of instructions, by their address.
-    code: HashMap<u64, String>,
+    code: FxHashMap<u64, String>,
     lines: Vec<(Cycle, Line)>,
+    /// The line that is written.
+    text: Vec<u8>,
     out: W,
     is_over: bool,
 }
@@ -68,23 +72,28 @@ impl<'a, W: Write> Trace<'a, W> {
         filter: Filter,
         out: W,
     ) -> Self {
-        let (code, lines) = (HashMap::new(), Vec::new());
-        Self { image, sources, clock, filter, code, lines, out, is_over: false }
+        let (code, lines) = (FxHashMap::default(), Vec::new());
+        Self { image, sources, clock, filter, code, lines, text: Vec::new(), out, is_over: false }
     }
 
     fn write(&mut self, at: Cycle, line: Line) -> std::io::Result<()> {
-        let ns = Ns(self.clock.time(at));
+        let text = &mut self.text;
+        text.clear();
+        push_number(text, at, 12);
+        text.push(b' ');
+        Ns(self.clock.time(at)).push(text, 14);
+        text.extend_from_slice(b" ns  ");
         match line {
             Line::Instruction { hart, pc } => {
                 let (image, sources) = (self.image, &self.sources);
-                let text = self.code.entry(pc).or_insert_with(|| describe(image, sources, pc));
-                writeln!(self.out, "{at:>12} {ns:>14} ns  hart {hart:<2} {text}")
+                let code = self.code.entry(pc).or_insert_with(|| describe(image, sources, pc));
+                push_who(text, Some(hart));
+                text.extend_from_slice(code.as_bytes());
             }
-            Line::Event(event) => {
-                let text = event_text(event);
-                writeln!(self.out, "{at:>12} {ns:>14} ns  {text}")
-            }
+            Line::Event(event) => push_event(text, event),
         }
+        text.push(b'\n');
+        self.out.write_all(text)
     }
 }
 
@@ -114,17 +123,18 @@ impl<W: Write> Settling for Trace<'_, W> {
     fn settle(&mut self, cycle: Cycle) -> Result<()> {
         self.lines.sort_by_key(|(at, _)| *at);
         let settled = self.lines.partition_point(|(at, _)| *at < cycle);
-        let lines: Vec<(Cycle, Line)> = self.lines.drain(..settled).collect();
-        for (at, line) in lines {
+        for index in 0..settled {
             if self.is_over {
                 break;
             }
+            let (at, line) = self.lines[index];
             match self.write(at, line) {
                 Err(error) if error.kind() == ErrorKind::BrokenPipe => self.is_over = true,
                 Err(error) => return Err(Error::part("cannot write the trace", error)),
                 Ok(()) => {}
             }
         }
+        self.lines.drain(..settled);
         if cycle == Cycle::MAX && !self.is_over {
             let flushed = self.out.flush();
             let flushed = flushed.or_else(|error| match error.kind() {
@@ -154,63 +164,6 @@ fn describe(image: &Image, sources: &SourceLines, pc: u64) -> String {
         None => text.push_str("(not in the program's file)"),
     }
     text
-}
-
-pub(super) fn hart_of(event: Event) -> Option<u8> {
-    match event {
-        Event::GlobalReceiveOut { hart, .. }
-        | Event::ReceiveWord { hart, .. }
-        | Event::ReceivePop { hart }
-        | Event::TransmitWord { hart }
-        | Event::PacketizeIn { hart }
-        | Event::MessageDone { hart }
-        | Event::ThreadInterrupt { hart, .. }
-        | Event::Trap { hart } => Some(hart),
-        _ => None,
-    }
-}
-
-fn event_text(event: Event) -> String {
-    let end =
-        |last: bool, of: &str| if last { format!(", last of its {of}") } else { String::new() };
-    match event {
-        Event::IngressIn { last } => {
-            format!("NIC     a word entered ingress{}", end(last, "frame"))
-        }
-        Event::IngressOut { last } => format!("NIC     a word left ingress{}", end(last, "packet")),
-        Event::ReassemblyOut { last } => {
-            format!("NIC     a word left reassembly{}", end(last, "message"))
-        }
-        Event::GlobalReceiveOut { hart, last } => format!(
-            "NIC     a word left the global receive queues for hart {hart}{}",
-            end(last, "message")
-        ),
-        Event::ReceiveWord { hart, context, last } => format!(
-            "hart {hart:<2} a word entered the receive queue of context {context}{}",
-            end(last, "message")
-        ),
-        Event::ReceivePop { hart } => format!("hart {hart:<2} x30 read"),
-        Event::TransmitWord { hart } => format!("hart {hart:<2} x31 written"),
-        Event::PacketizeIn { hart } => {
-            format!("NIC     a word of hart {hart} entered packetization")
-        }
-        Event::PacketizeOut { last } => {
-            format!("NIC     a word left packetization{}", end(last, "packet"))
-        }
-        Event::EgressIn { last } => format!("NIC     a word entered egress{}", end(last, "packet")),
-        Event::EgressOut { last: false } => "NIC     the first flit of a frame left".to_owned(),
-        Event::EgressOut { last: true } => "NIC     the last flit of a frame left".to_owned(),
-        Event::MessageDone { hart } => format!("hart {hart:<2} done with a message"),
-        Event::ThreadInterrupt { hart, running, target } => {
-            format!("hart {hart:<2} interrupt: context {target} should run instead of {running}")
-        }
-        Event::Trap { hart } => format!("hart {hart:<2} trap"),
-        Event::ControlRequest => "NIC     a control frame was asked for".to_owned(),
-        Event::Delivered => "NIC     a packet was acknowledged".to_owned(),
-        Event::Credit => "NIC     credit arrived".to_owned(),
-        Event::Timeout => "NIC     a message timed out".to_owned(),
-        Event::TimerCancel => "NIC     a message is delivered".to_owned(),
-    }
 }
 
 #[cfg(test)]
