@@ -6,8 +6,8 @@
 Needs only cargo and Python, and takes no time. Advisories are looked for by scripts/advisories.py in a snapshot of
 RustSec's database, if there is one. Where `cargo deny` is installed it is asked too, without the network: about licences,
 duplicates and sources, and about advisories if it has their database; what cannot be asked is left out, and it says so.
-Also checks that Cargo.lock is current, and that it and the one of tests/references name no other registry than the public
-one and have a checksum for every package. Exit status 0 when all is well.
+Also checks that Cargo.lock and the one of tests/references are current, name no other registry than the public one and
+have a checksum for every package. Exit status 0 when all is well.
 """
 
 import json
@@ -129,6 +129,23 @@ def check_lock(lock, registries):
             yield f"{name} has no checksum"
 
 
+def check_references(lock, packages):
+    """Our crates in the lock file of tests/references: nobody compiles that where it is not asked for."""
+    locked = {package["name"]: package.get("dependencies", []) for package in lock["package"]}
+    for package in packages:
+        if package["source"] or package["name"] not in locked:
+            continue
+        named = {each.split()[0] for each in locked[package["name"]]}
+        wanted = {
+            each["name"] for each in package["dependencies"] if each["kind"] != "dev" and not each["optional"]
+        }
+        for name in sorted(wanted - named):
+            yield (
+                f"tests/references/Cargo.lock does not have {name} of {package['name']}: "
+                "cargo metadata --manifest-path tests/references/Cargo.toml"
+            )
+
+
 def main():
     rules = tomllib.loads((REPOSITORY / "deny.toml").read_text())
     locks = [tomllib.loads(path.read_text()) for path in advisories.LOCKS]
@@ -151,6 +168,7 @@ def main():
             packages, rules["bans"]["build"]["allow-build-scripts"]
         ),
         "lock files": check_lock(lock, rules["sources"]["allow-registry"]),
+        "references": check_references(locks[1], packages),
     }
     problems = {name: list(found) for name, found in checks.items()}
     for name, found in problems.items():
