@@ -12,7 +12,8 @@ alike: so it lies beside the packages, and --counts FILE makes the same packages
 without.
 
 The time in the files is SOURCE_DATE_EPOCH, else that of the last commit. scripts/reproducible.py proves that
-two folders give the same. Needs Debian's dpkg-deb, and brings maturin and cargo-cyclonedx into .toolchain.
+two folders give the same. Needs Debian's dpkg-deb, and to count what scripts/tuned.py needs; brings maturin and
+cargo-cyclonedx into .toolchain.
 """
 
 import argparse
@@ -134,14 +135,25 @@ def keep_counts(packed, folder):
     return path
 
 
+def given_counts(name):
+    """The compressed bytes of a file of counts, empty for `none`; asked for before anything is compiled."""
+    if name == "none":
+        return b""
+    try:
+        packed = Path(name).read_bytes()
+        lzma.decompress(packed)
+    except (OSError, lzma.LZMAError) as problem:
+        raise argparse.ArgumentTypeError(f"{name} is no .profdata.xz of a release: {problem}") from problem
+    return packed
+
+
 def count_ways(arguments, epoch):
     """What the command has counted of its ways: the file to compile by, or `None`, and its compressed bytes."""
-    if arguments.counts == "none" or (not arguments.counts and arguments.profile != "dist"):
+    packed = arguments.counts
+    if packed == b"" or (packed is None and arguments.profile != "dist"):
         return None, b""
     BUILT.mkdir(parents=True, exist_ok=True)
-    if arguments.counts:
-        packed = Path(arguments.counts).read_bytes()
-    else:
+    if packed is None:
 
         def build(flag):
             settings = environment(epoch, flags=[flag])
@@ -150,10 +162,7 @@ def count_ways(arguments, epoch):
         counted = BUILT / "counts.profdata"
         tuned.count(counted, build)
         packed = lzma.compress(counted.read_bytes())
-    try:
-        return keep_counts(packed, BUILT), packed
-    except lzma.LZMAError as problem:
-        raise Failure(f"{arguments.counts} is no .profdata.xz of a release: {problem}") from problem
+    return keep_counts(packed, BUILT), packed
 
 
 def build_wheel(profile, target, command, settings):
@@ -357,7 +366,9 @@ def main():
     parser.add_argument("--profile", default="dist", help="cargo's profile [default: dist]")
     parser.add_argument("--target", default=HOST, choices=TARGETS)
     parser.add_argument("--out", default=REPOSITORY / "out/dist", metavar="FOLDER")
-    parser.add_argument("--counts", metavar="FILE", help="what was counted before, or none [default: count anew]")
+    parser.add_argument(
+        "--counts", type=given_counts, metavar="FILE", help="what was counted before, or none [default: count anew]"
+    )
     parser.add_argument("--command", type=Path, metavar="FILE", help="a command that is built already")
     parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
     arguments = parser.parse_args()

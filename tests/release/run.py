@@ -301,7 +301,7 @@ def test_counts_that_are_none_are_refused(_pinion, folder):
     command = [sys.executable, REPOSITORY / "scripts/dist.py", "--out", folder / "out", "--counts"]
     for name, said in [("counts", "is no .profdata.xz of a release"), ("missing", "No such file")]:
         done = subprocess.run([*command, folder / name], capture_output=True, text=True, check=False)
-        check(done.returncode == 1, f"exit status {done.returncode}")
+        check(done.returncode == 2, f"exit status {done.returncode}")
         check_in(said, done.stderr)
         check_in(str(folder / name), done.stderr)
         check(not (folder / "out").exists(), "a folder is left behind")

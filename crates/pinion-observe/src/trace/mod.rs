@@ -27,7 +27,6 @@ pub use events::{INTERFACES, SEND};
 pub use filter::{Choice, Filter, clock, handler_name};
 pub use inside::{Inside, Packets};
 pub use lines::SourceLines;
-pub use pinion_sim::digits::Ns;
 pub use text::{EARLY_CYCLES, TextTrace};
 pub use ways::{FrameEars, FrameWays, Loss, Queue};
 pub use when::When;

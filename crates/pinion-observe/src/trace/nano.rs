@@ -26,7 +26,8 @@ pub fn push_who(text: &mut Vec<u8>, hart: Option<u8>) {
     text.push(b' ');
 }
 
-/// Appends what is said of an event: words with up to two numbers behind parts of them, and what a word is the last of.
+/// Appends what is said of an event: words with up to two numbers behind parts of them, and what a
+/// word is the last of.
 pub fn push_event(text: &mut Vec<u8>, event: Event) {
     let plain = |words, whole| ([(words, None), ("", None)], whole);
     let of = |last: bool, whole| if last { whole } else { "" };
@@ -67,7 +68,9 @@ pub fn push_event(text: &mut Vec<u8>, event: Event) {
     push_who(text, hart_of(event).filter(|_| !is_nic));
     for (words, number) in parts {
         text.extend_from_slice(words.as_bytes());
-        number.into_iter().for_each(|number: u16| push_number_left(text, number.into(), 0));
+        if let Some(number) = number {
+            push_number_left(text, u64::from(number), 0);
+        }
     }
     if !whole.is_empty() {
         text.extend_from_slice(b", last of its ");
