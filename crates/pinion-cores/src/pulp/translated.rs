@@ -55,8 +55,11 @@ const BEFORE: u32 = 64;
 const BEHIND: u32 = 128;
 /// Fewest half words that must be within a core's reach: a line's.
 const FEWEST_PLACES: usize = 8;
-/// Fewest instructions between a block's first and an access, lest entering it costs more than it saves.
-const FEWEST_STEPS: usize = 2;
+/// Fewest instructions between a block's first and an access.
+pub const FEWEST_STEPS: usize = 2;
+/// Fewest with which entering it does not cost more than it saves, unless it is a loop, which is entered once for all
+/// its turns: behind many accesses it is one of many blocks, and the computer does not foresee which.
+pub const FEWEST_WORTH_IT: usize = 6;
 /// Half words of the two instructions behind an access, which decide what is to be remembered of it.
 const REACHED_BEHIND: u32 = 4;
 /// Cycles of an instruction that can be told of a block.
@@ -253,12 +256,12 @@ impl Translated {
     }
 
     /// Translates what begins at a place and lies `within` these; gives the block's number, if it is worth
-    /// one.
+    /// one: if it has so many steps in front of an access, or is a loop.
     pub fn translate(
         &mut self,
         code: &Code,
         costs: &Costs,
-        place: u32,
+        (place, fewest): (u32, usize),
         within: &Range<u32>,
     ) -> Option<u16> {
         if !self.is_new(place) {
@@ -270,7 +273,7 @@ impl Translated {
             return None;
         }
         *heat = GIVEN_UP;
-        let found = Found::new(code, costs, place, within)?;
+        let found = Found::new(code, costs, (place, fewest), within)?;
         self.credit -= WORK_EACH + WORK_EACH_STEP * found.region.steps.len() as i64;
         // Where there is no executable memory, the loop goes on without.
         if self.translator.is_none() {
@@ -302,10 +305,16 @@ struct Found {
 
 impl Found {
     /// Looks for what can be reached from a place, an access or what is behind one; `None`: too little.
-    fn new(code: &Code, costs: &Costs, first: u32, within: &Range<u32>) -> Option<Self> {
+    fn new(
+        code: &Code,
+        costs: &Costs,
+        (first, fewest): (u32, usize),
+        within: &Range<u32>,
+    ) -> Option<Self> {
         let mut steps: Vec<Step> = Vec::new();
         let mut places = vec![first];
         let mut leads_to = Vec::new();
+        let mut loops = false;
         let (mut end, mut depends) = (first, (first, first + 1));
         let (mut at, mut budget) = (0, 0);
         if let Some(one) = code.micro().get(first as usize)
@@ -351,6 +360,7 @@ impl Found {
                 What::Access { .. } => {}
             }
             if let What::Branch { target, .. } | What::Jump { target, .. } = step.what {
+                loops |= target.place == place || steps.iter().any(|it| it.place == target.place);
                 // What a jump costs depends on how long the instruction is that it leads to.
                 let place = target.place.min(code.micro().len() as u32);
                 depends = (depends.0.min(place), depends.1.max(place + 1));
@@ -361,7 +371,8 @@ impl Found {
         let straight = steps.iter().position(is_access).unwrap_or(steps.len());
         let begins_with_access = budget != 0;
         // Behind an access at the front something must come that the block knows, be it another one.
-        let is_enough = if begins_with_access { steps.len() > 1 } else { straight >= FEWEST_STEPS };
+        let fewest = if loops { FEWEST_STEPS } else { fewest };
+        let is_enough = if begins_with_access { steps.len() > 1 } else { straight >= fewest };
         is_enough.then_some(Self { region: Region { steps, budget }, end, depends, leads_to })
     }
 }
