@@ -372,6 +372,7 @@ impl MatchingEngine {
         };
         self.next_flow = self.next_flow.wrapping_add(1);
         self.index.insert(key, slot as u32);
+        self.recent[recent] = slot as u32;
         Some(slot)
     }
 

@@ -48,6 +48,10 @@ const L1_PACKET: usize = 0;
 const L2_PACKET: usize = 1;
 const FIRST_OF_CONTEXT: usize = 2;
 
+/// Where what was found of the packet is kept, and what was found of the context.
+const OF_PACKET: usize = 0;
+const OF_CONTEXT: usize = 1;
+
 /// Holds the regions of one task.
 #[derive(Clone, Debug)]
 pub struct Permissions {
@@ -55,12 +59,11 @@ pub struct Permissions {
     count: usize,
     /// Whose regions stand behind the packet's.
     owner: Option<Owner>,
-    /// Ranges found by the last look-ups, by right.
-    found: [(u32, u32); 2],
-    /// By right: the first of those addresses, and how many of them begin a word within the range.
-    words: [(u32, u32); 2],
-    /// By right: whether that range is the packet's, which is another with the next task.
-    of_packet: [bool; 2],
+    /// Ranges found by the last look-ups, by right: the packet's, which is another with the next task, and one of
+    /// the context's. Handlers go back and forth between the two.
+    found: [[(u32, u32); 2]; 2],
+    /// The same: the first of those addresses, and how many of them begin a word within the range.
+    words: [[(u32, u32); 2]; 2],
 }
 
 impl Default for Permissions {
@@ -69,9 +72,8 @@ impl Default for Permissions {
             regions: [Region::default(); REGIONS],
             count: 0,
             owner: None,
-            found: [NOTHING; 2],
-            words: [(0, 0); 2],
-            of_packet: [false; 2],
+            found: [[NOTHING; 2]; 2],
+            words: [[(0, 0); 2]; 2],
         }
     }
 }
@@ -118,7 +120,7 @@ impl Permissions {
         if self.owner == owner {
             return;
         }
-        (self.found, self.words) = ([NOTHING; 2], [(0, 0); 2]);
+        (self.found, self.words) = ([[NOTHING; 2]; 2], [[(0, 0); 2]; 2]);
         (self.owner, self.count) = (owner, FIRST_OF_CONTEXT);
         self.grant(OUTPUT_DEVICE, false, true);
         match machine.protection.pmp {
@@ -138,9 +140,7 @@ impl Permissions {
     #[inline]
     fn forget_found_packet(&mut self) {
         for right in 0..self.found.len() {
-            if std::mem::take(&mut self.of_packet[right]) {
-                (self.found[right], self.words[right]) = (NOTHING, (0, 0));
-            }
+            (self.found[right][OF_PACKET], self.words[right][OF_PACKET]) = (NOTHING, (0, 0));
         }
     }
 
@@ -203,19 +203,20 @@ impl Permissions {
         }
     }
 
-    /// Says whether the last look-up of this right found the region that holds the word.
+    /// Says whether the last look-ups of this right found the region that holds the word.
     #[inline]
     pub fn found(&self, address: u32, right: Right) -> bool {
-        let (first, words) = self.words[right as usize];
-        address.wrapping_sub(first) < words
+        let lies_in = |(first, words): (u32, u32)| address.wrapping_sub(first) < words;
+        let [one, other] = self.words[right as usize];
+        lies_in(one) | lies_in(other) // which of them cannot be foreseen
     }
 
     /// Says whether the access is allowed.
     #[inline]
     pub fn allows(&mut self, address: u32, bytes: u8, right: Right) -> bool {
         let last = address.wrapping_add(u32::from(bytes) - 1);
-        let (low, high) = self.found[right as usize];
-        if low <= address && last <= high && address <= last {
+        let lies_in = |(low, high): (u32, u32)| low <= address && last <= high;
+        if self.found[right as usize].into_iter().any(lies_in) && address <= last {
             return true;
         }
         self.look_up(address, last, right)
@@ -231,10 +232,10 @@ impl Permissions {
         });
         let Some(index) = found else { return false };
         let region = &self.regions[index];
-        self.of_packet[right as usize] = index < FIRST_OF_CONTEXT;
-        self.found[right as usize] = (region.first, region.last);
+        let of = if index < FIRST_OF_CONTEXT { OF_PACKET } else { OF_CONTEXT };
+        self.found[right as usize][of] = (region.first, region.last);
         let words = (region.last - region.first).saturating_sub(WORD_BYTES - 2);
-        self.words[right as usize] = (region.first, words);
+        self.words[right as usize][of] = (region.first, words);
         true
     }
 
@@ -308,6 +309,22 @@ mod tests {
         permissions.set(&machine(), &other, &Subject { context: (0, 1), ..SUBJECT });
         assert!(permissions.allows(0x1c30_1000, 4, Right::Write), "its context was replaced");
         assert!(!permissions.allows(0x1c30_0ffc, 4, Right::Write));
+    }
+
+    #[test]
+    fn what_is_found_of_the_packet_and_of_the_context_is_found_again() {
+        let mut permissions = Permissions::default();
+        permissions.set(&machine(), &context(), &SUBJECT);
+        let (packet, scratchpad, stack) = (0x1040_4400, 0x1041_4400, 0x1040_0c00);
+        for right in [Right::Read, Right::Write] {
+            assert!(!permissions.found(packet, right));
+            assert!([packet, scratchpad].into_iter().all(|it| permissions.allows(it, 4, right)));
+            assert!([packet, scratchpad].into_iter().all(|it| permissions.found(it, right)));
+            assert!(permissions.allows(stack, 4, right));
+            let found = [packet, scratchpad, stack].map(|it| permissions.found(it, right));
+            assert_eq!(found, [true, false, true], "the last one of its context");
+            assert!(!permissions.allows(packet + 64, 4, right));
+        }
     }
 
     #[test]
