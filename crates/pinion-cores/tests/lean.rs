@@ -282,9 +282,9 @@ fn go_on_in_block(bench: &mut Bench, code: &Code, costs: &Costs, stop: &Stop) ->
     let bytes = usize::from(access.bytes);
     assert_eq!(word[..bytes], then.to_le_bytes()[..bytes], "what is in memory then");
     assert_eq!(word[bytes..], value.to_le_bytes()[bytes..], "and beside it");
-    Some(next.map_or(stop, |(address, place)| {
-        assert_eq!(place, code.place(core.hart.pc));
-        Stop::Near(address)
+    Some(next.map_or(stop, |access| {
+        assert_eq!(access.place(), code.place(core.hart.pc));
+        Stop::Near(access.address())
     }))
 }
 

@@ -24,7 +24,7 @@ pub struct Calendar {
     /// No core is due before this cycle; slots are for it and those that follow.
     base: u64,
     /// Bit per core: it is due beyond the slots.
-    later: u16,
+    later: u32,
     /// Cycle from which the first of those has a slot; it may be too early.
     bring_in_at: u64,
     /// By core that is due beyond the slots: its cycle.
@@ -41,8 +41,8 @@ impl Default for Calendar {
 #[derive(Clone, Copy, Debug)]
 pub struct Turns {
     slot: u64,
-    /// Bit per core.
-    pub due: u16,
+    /// Bit per core. A whole word: what is written in halves and read whole the host would wait for.
+    pub due: u32,
 }
 
 impl Calendar {
@@ -66,10 +66,10 @@ impl Calendar {
 
     /// Puts those cores in whose bits are set, none of which is there, to be served at `time`.
     #[inline(always)]
-    pub fn enter_all(&mut self, cores: u16, time: u64) {
+    pub fn enter_all(&mut self, cores: u32, time: u64) {
         let ahead = time.wrapping_sub(self.base);
         if ahead < SLOTS {
-            self.due[(time % SLOTS) as usize] |= cores;
+            self.due[(time % SLOTS) as usize] |= cores as u16;
             self.occupied |= 1 << ahead;
         } else {
             self.enter_elsewhere(cores, time);
@@ -78,21 +78,21 @@ impl Calendar {
 
     #[cold]
     #[inline(never)]
-    fn enter_elsewhere(&mut self, cores: u16, time: u64) {
+    fn enter_elsewhere(&mut self, cores: u32, time: u64) {
         self.put_aside(cores, time);
         if time < self.base {
             // Those in the slots may be beyond them now.
             for slot in 0..SLOTS {
                 let time = self.base + slot.wrapping_sub(self.base) % SLOTS;
                 let due = std::mem::take(&mut self.due[slot as usize]);
-                self.put_aside(due, time);
+                self.put_aside(due.into(), time);
             }
             (self.base, self.occupied) = (time, 0);
             self.bring_in();
         }
     }
 
-    fn put_aside(&mut self, cores: u16, time: u64) {
+    fn put_aside(&mut self, cores: u32, time: u64) {
         self.later |= cores;
         each(cores).for_each(|core| self.aside[core] = time);
         if cores != 0 {
@@ -122,10 +122,11 @@ impl Calendar {
             self.later &= !bit;
             return Some(self.aside[core % CORES]);
         }
-        let is_due = |ahead: &u64| self.due[((self.base + ahead) % SLOTS) as usize] & bit != 0;
+        let is_due =
+            |ahead: &u64| u32::from(self.due[((self.base + ahead) % SLOTS) as usize]) & bit != 0;
         let ahead = (0..SLOTS).find(is_due)?;
         let due = &mut self.due[((self.base + ahead) % SLOTS) as usize];
-        *due &= !bit;
+        *due &= !(bit as u16);
         if *due == 0 {
             self.occupied &= !(1 << ahead);
         }
@@ -152,12 +153,12 @@ impl Calendar {
         }
         self.occupied &= !1;
         let slot = time % SLOTS;
-        Turns { slot, due: std::mem::take(&mut self.due[slot as usize]) }
+        Turns { slot, due: std::mem::take(&mut self.due[slot as usize]).into() }
     }
 
     /// Ends a cycle: those who were not served are due in it still.
     pub fn put_back(&mut self, turns: Turns) {
-        self.due[(turns.slot % SLOTS) as usize] |= turns.due;
+        self.due[(turns.slot % SLOTS) as usize] |= turns.due as u16;
         self.occupied |= u64::from(turns.due != 0);
     }
 }
@@ -174,12 +175,12 @@ impl Turns {
 
 /// Gives a core's bit.
 #[inline(always)]
-pub const fn bit(core: usize) -> u16 {
+pub const fn bit(core: usize) -> u32 {
     1 << (core % CORES)
 }
 
 /// Gives the cores whose bits are set, the lowest first.
-pub fn each(mut bits: u16) -> impl Iterator<Item = usize> {
+pub fn each(mut bits: u32) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let core = bits.trailing_zeros() as usize;
         bits &= bits.wrapping_sub(1);

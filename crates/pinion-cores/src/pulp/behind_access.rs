@@ -10,6 +10,7 @@ use super::Core;
 use super::code::{Code, MicroOp};
 use super::costs::Costs;
 use super::lean::{End, Start, last_waits, run_on, stop_at, within};
+use super::near_access::NearAccess;
 use super::run_ahead::RUN_AHEAD_CYCLES;
 use super::translated::{Behind, Placed};
 use crate::port::{Destinations, HeldLines, Stop};
@@ -17,11 +18,11 @@ use crate::port::{Destinations, HeldLines, Stop};
 /// Leaves a core at an access to near memory, at which a block was left in cycle `time`, in a program from
 /// `base` on; gives the access. Its last one, at which the block began, did not wait.
 #[inline(always)]
-pub fn pass_to_access(core: &mut Core, base: u32, left: Left, time: u64) -> (u32, u32) {
+pub fn pass_to_access(core: &mut Core, base: u32, left: Left, time: u64) -> NearAccess {
     (core.left, core.jumped, core.waited) = (time, false, false);
     core.hart.pc = base.wrapping_add(left.place() << 1);
     core.buffer.note(core.hart.pc);
-    (left.address(), left.place())
+    NearAccess::new(left.address(), left.place())
 }
 
 /// Executes a block that begins with an access, of the bytes at `word`, in its turn at `time`; behind it
@@ -35,7 +36,7 @@ pub fn run_behind_access<P: HeldLines + Destinations + Copy>(
     (placed, word, waited): (&Placed, &mut [u8; 4], bool),
     time: &mut u64,
     stop: &mut Stop,
-) -> Option<(u32, u32)> {
+) -> Option<NearAccess> {
     let left = placed.execute(core, word, placed.budget);
     let waited = waited && placed.behind == Behind::Access;
     if left.at_access() && port.is_near(left.address()) {
@@ -59,7 +60,7 @@ pub fn run_behind_block<P: HeldLines + Destinations + Copy>(
     (placed, left, waited): (&Placed, Left, bool),
     time: &mut u64,
     stop: &mut Stop,
-) -> Option<(u32, u32)> {
+) -> Option<NearAccess> {
     let limit = *time + placed.budget;
     *time += left.cycles();
     let (base, place, now) = (code.base(), left.place(), *time);

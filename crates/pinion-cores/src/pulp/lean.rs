@@ -12,6 +12,7 @@ use pinion_translate::Left;
 use super::code::{Code, Kind, MicroOp, waits_for};
 use super::costs::Costs;
 use super::micro_op::asks_whether_it_waits;
+use super::near_access::NearAccess;
 use super::prefetch_buffer::Reach;
 use super::run_ahead::{RUN_AHEAD_CYCLES, Unwatched, run_ahead_until};
 use super::translated::Placed;
@@ -76,7 +77,7 @@ pub fn run_lean<P: HeldLines + Destinations + Copy>(
     let mut stop = Stop::Shared;
     let program = (code, code.micro());
     match run_to_near(core, port, costs, program, start, time, &mut stop) {
-        Some((address, _)) => Stop::Near(address),
+        Some(access) => Stop::Near(access.address()),
         None => stop,
     }
 }
@@ -90,12 +91,12 @@ fn near(
     one: &MicroOp,
     ops: &[MicroOp],
     stop: &mut Stop,
-) -> Option<(u32, u32)> {
+) -> Option<NearAccess> {
     if (place + u32::from(one.step)) as usize >= ops.len() {
         *stop = Stop::Near(address);
         return None;
     }
-    Some((address, place))
+    Some(NearAccess::new(address, place))
 }
 
 /// Says what ended a way through the loop, where it does not end at near memory.
@@ -122,7 +123,7 @@ pub fn run_to_near<P: HeldLines + Destinations + Copy>(
     start: Start,
     time: &mut u64,
     stop: &mut Stop,
-) -> Option<(u32, u32)> {
+) -> Option<NearAccess> {
     debug_assert!(code.extensions().has(Extensions::C) && !costs.xpulp);
     let base = code.base();
     let begun = *time + start.response;
@@ -174,7 +175,7 @@ pub(super) fn run_on<'a, P: HeldLines + Destinations + Copy>(
     (mut now, begun): (u64, u64),
     time: &mut u64,
     stop: &mut Stop,
-) -> Option<(u32, u32)> {
+) -> Option<NearAccess> {
     let (base, mut place) = (code.base(), start.place);
     // When the next instruction could leave after the last one of which the core remembers when that
     // left; what comes behind leaves a cycle after the other.
@@ -214,7 +215,7 @@ pub(super) fn run_on<'a, P: HeldLines + Destinations + Copy>(
                 core.hart.pc = base.wrapping_add(place << 1);
                 core.buffer.note(core.hart.pc);
                 *time = now;
-                return Some((address, place));
+                return Some(NearAccess::new(address, place));
             }
             (core.left, core.jumped) = (now - left.last_cycles(), left.jumped());
             passed = now;

@@ -18,6 +18,7 @@ pub mod code;
 pub mod costs;
 pub mod lean;
 mod micro_op;
+pub mod near_access;
 pub mod prefetch_buffer;
 mod reach;
 pub mod run_ahead;

@@ -4,6 +4,7 @@
 //! one that its arbitration tree leads to; the others ask again when it is free, together with whoever comes then.
 //! (RTL: tcdm_interconnect.)
 
+use pinion_cores::pulp::near_access::NearAccess;
 use pinion_sim::arbiter::RoundRobin;
 use pinion_sim::calendar::{CORES, Calendar, Turns, bit, each};
 
@@ -17,7 +18,9 @@ pub struct Lane {
     pub calendar: Calendar,
     /// By core: its access.
     pub due: [Due; CORES],
-    /// By core whose access is [`HELD`]: since when it waits.
+    /// Bit per core whose access is [`HELD`].
+    held: u32,
+    /// By such a core: since when it waits.
     since: [u64; CORES],
 }
 
@@ -57,7 +60,7 @@ pub struct Served {
     /// The core.
     pub core: usize,
     /// Bit per core that asked as well.
-    others: u16,
+    others: u32,
     /// Whose turn it is next at the bank.
     order: RoundRobin,
 }
@@ -78,15 +81,10 @@ impl Served {
 impl Lane {
     /// Puts a core in, to be served at `time`.
     #[inline(always)]
-    pub fn enter(
-        &mut self,
-        core: usize,
-        time: u64,
-        (address, place): (u32, u32),
-        banks: &mut L1Banks,
-    ) {
-        let bank = banks.rules.index(address);
+    pub fn enter(&mut self, core: usize, time: u64, access: NearAccess, banks: &mut L1Banks) {
+        let bank = banks.rules.index(access.address());
         banks.banks[bank].asking |= bit(core);
+        let (address, place) = (access.address(), access.place());
         self.due[core % CORES] = Due { address, place, bank: bank as u32 };
         self.calendar.enter(core, time);
     }
@@ -98,13 +96,14 @@ impl Lane {
         let bank = banks.rules.index((due.address | 3).wrapping_add(1));
         due.bank = bank as u32;
         banks.banks[bank].asking |= bit(core);
+        self.held |= bit(core);
         self.since[core % CORES] = now;
         self.calendar.enter(core, now + 1);
     }
 
     /// Gives who is served of all that ask for the bank of a core's access in cycle `now`, the core among them; the
     /// others are taken out of the cycle's turns. `None`: nobody is. A block beside the banks is told who asks in vain.
-    #[inline]
+    #[inline(always)]
     pub fn choose(
         &mut self,
         turns: &mut Turns,
@@ -128,7 +127,7 @@ impl Lane {
             free_at = now + 1;
         }
         if let Some(seat) = seat {
-            seat.asks(now..free_at, asking.into(), number);
+            seat.asks(now..free_at, asking, number);
         }
         self.hold(asking, now, free_at);
         None
@@ -147,7 +146,7 @@ impl Lane {
         if let Some(seat) = seat {
             let number = self.due[served.core % CORES].bank;
             seat.serves(now, served.core, number, bank.free_at > now + 1);
-            seat.asks(now..bank.free_at, served.others.into(), number);
+            seat.asks(now..bank.free_at, served.others, number);
         }
         if served.others != 0 {
             self.hold(served.others, now, bank.free_at);
@@ -155,14 +154,13 @@ impl Lane {
     }
 
     /// Lets cores wait for a bank until it is free.
-    fn hold(&mut self, cores: u16, now: u64, free_at: u64) {
-        for core in each(cores) {
-            let due = &mut self.due[core];
-            if !due.is_held() {
-                due.place |= HELD;
-                self.since[core] = now;
-            }
+    fn hold(&mut self, cores: u32, now: u64, free_at: u64) {
+        // Where many meet, nearly all have waited before.
+        for core in each(cores & !self.held) {
+            self.due[core].place |= HELD;
+            self.since[core] = now;
         }
+        self.held |= cores;
         self.calendar.enter_all(cores, free_at);
     }
 
@@ -172,12 +170,13 @@ impl Lane {
         let due = &mut self.due[core % CORES];
         let is_held = due.is_held();
         due.place &= !HELD;
+        self.held &= !bit(core);
         if is_held { now - self.since[core % CORES] } else { 0 }
     }
 
     /// Describes who waits for which bank.
     pub fn describe(&self, banks: &L1Banks) -> String {
-        let waiting = each(u16::MAX).filter_map(|core| {
+        let waiting = each(u32::MAX).filter_map(|core| {
             let due = &self.due[core];
             let bank = &banks.banks[due.bank as usize % MOST_BANKS];
             (bank.asking & bit(core) != 0).then(|| {
@@ -228,7 +227,7 @@ mod tests {
             (0..core).for_each(|_| _ = random[core].draw());
             let access = next(&mut random[core], 0);
             atomics[core] = access.2;
-            lane.enter(core, access.0, (access.1, 0), &mut banks);
+            lane.enter(core, access.0, NearAccess::new(access.1, 0), &mut banks);
         }
         for now in 0.. {
             if served.len() >= ACCESSES {
@@ -252,7 +251,7 @@ mod tests {
                 served.push((core, now));
                 let access = next(&mut random[core], now);
                 atomics[core] = access.2;
-                lane.enter(core, access.0, (access.1, 0), &mut banks);
+                lane.enter(core, access.0, NearAccess::new(access.1, 0), &mut banks);
             }
         }
         (served, waited)
@@ -313,7 +312,7 @@ mod tests {
     fn who_leaves_is_not_waited_for() {
         let mut banks = L1Banks::new(&machine());
         let mut lane = Lane::default();
-        (0..3).for_each(|core| lane.enter(core, 4, (8, 0), &mut banks));
+        (0..3).for_each(|core| lane.enter(core, 4, NearAccess::new(8, 0), &mut banks));
         let mut turns = lane.calendar.begin(4);
         let first = turns.next_core().expect("three are due");
         let served = lane.choose(&mut turns, first, 4, &mut banks, &mut None).expect("it is free");

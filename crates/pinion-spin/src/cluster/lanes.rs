@@ -11,6 +11,7 @@ use pinion_cores::pulp::Costs;
 use pinion_cores::pulp::behind_access::{pass_to_access, run_behind_access, run_behind_block};
 use pinion_cores::pulp::code::{Code, block_of};
 use pinion_cores::pulp::lean::{Start, run_lean, run_to_near};
+use pinion_cores::pulp::near_access::NearAccess;
 use pinion_cores::pulp::run_ahead::{RUN_AHEAD_CYCLES, Stop, Unwatched, run_ahead};
 use pinion_sim::calendar::{CORES, NEVER, Turns};
 
@@ -42,7 +43,7 @@ impl Clusters {
     /// Puts a core into its cluster's lane: its next access goes to its own L1 at `time`.
     fn enter_lane(&mut self, id: usize, time: u64, address: u32) {
         let core = &self.cores[id];
-        let access = (address, self.program.place(core.model.hart.pc));
+        let access = NearAccess::new(address, self.program.place(core.model.hart.pc));
         let (cluster, index) = (core.cluster as usize, core.index as usize);
         self.lanes[cluster].enter(index, time, access, &mut self.each[cluster].banks);
         self.lane_next[cluster] = self.lane_next[cluster].min(time);
@@ -463,7 +464,7 @@ impl Turn<'_> {
             return Some((index, stop, time));
         }
         let place = code.place(core.model.hart.pc);
-        lane.enter(index, time, (address, place), l1.banks);
+        lane.enter(index, time, NearAccess::new(address, place), l1.banks);
         None
     }
 }

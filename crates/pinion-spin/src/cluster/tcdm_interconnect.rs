@@ -30,11 +30,11 @@ pub struct BankRules {
     mask: u32,
     /// Cycles that an access holds its bank, and that an atomic does.
     hold_cycles: [u64; 2],
-    beat_bytes: u32,
-    /// Groups of banks that a beat covers together.
-    superbanks: u32,
+    superbanks: Superbanks,
     /// The beats that are to come.
     windows: Vec<Window>,
+    /// Cycle before which none of them comes.
+    loud_from: u64,
     /// Cycle from which no DMA beat comes.
     quiet_from: u64,
 }
@@ -47,14 +47,47 @@ pub struct Bank {
     /// Whose turn it is where several ask.
     pub order: RoundRobin,
     /// Bit per core whose next access is to it.
-    pub asking: u16,
+    pub asking: u32,
 }
 
 impl Bank {
     /// Says whether who comes up at `now` has it for itself, DMA beats aside; `others` are those who are due as well.
     #[inline(always)]
-    pub const fn is_free(&self, others: u16, now: u64) -> bool {
+    pub const fn is_free(&self, others: u32, now: u64) -> bool {
         self.asking & others == 0 && self.free_at <= now
+    }
+}
+
+/// Says which banks a beat covers together.
+#[derive(Clone, Debug)]
+struct Superbanks {
+    beat_bytes: u32,
+    count: u32,
+    /// Where both are powers of two: what to shift by, and which bits say it. Accesses ask often, and dividing takes
+    /// longer than all else about them.
+    powers: Option<(u32, u32)>,
+}
+
+impl Superbanks {
+    fn new(beat_bytes: u32, count: u32) -> Self {
+        let are_powers = beat_bytes.is_power_of_two() && count.is_power_of_two();
+        let powers = are_powers.then(|| (beat_bytes.trailing_zeros(), count - 1));
+        Self { beat_bytes, count, powers }
+    }
+
+    /// Gives the number of the beat's bytes in which an offset lies.
+    #[inline]
+    fn line(&self, offset: u32) -> u32 {
+        self.powers.map_or_else(|| offset / self.beat_bytes, |(shift, _)| offset >> shift)
+    }
+
+    /// Says whether two such lie in the same superbank.
+    #[inline]
+    fn are_same(&self, one: u32, other: u32) -> bool {
+        match self.powers {
+            Some((_, mask)) => (one ^ other) & mask == 0,
+            None => one % self.count == other % self.count,
+        }
     }
 }
 
@@ -76,7 +109,7 @@ impl BankRules {
     /// Says whether no DMA beat goes before an access in cycle `now`.
     #[inline(always)]
     pub fn goes_first(&self, now: u64, offset: u32) -> bool {
-        now >= self.quiet_from || !self.is_taken(now, offset)
+        now >= self.quiet_from || now < self.loud_from || !self.is_taken(now, offset)
     }
 
     /// Serves an access of a core to one word in cycle `now`, whose bank is free and in whose way nobody is, and for
@@ -92,7 +125,8 @@ impl BankRules {
     #[inline(always)]
     pub fn serve(&self, bank: &mut Bank, now: u64, offset: u32, atomic: bool) {
         bank.free_at = now + self.hold_cycles[usize::from(atomic)];
-        if atomic && now + 1 < self.quiet_from {
+        // What is asked last nobody can foresee, where cores that add take turns with others.
+        if now + 1 < self.quiet_from && self.loud_from < bank.free_at && atomic {
             self.put_off_writing(bank, offset);
         }
     }
@@ -110,11 +144,10 @@ impl BankRules {
     /// Says whether a DMA beat takes the bank of an address in a cycle.
     #[inline(never)]
     pub fn is_taken(&self, cycle: u64, offset: u32) -> bool {
+        let line = self.superbanks.line(offset);
         self.windows.iter().any(|window| {
             let beat = cycle.wrapping_sub(window.start);
-            beat < window.beats
-                && (window.first + beat as u32) % self.superbanks
-                    == offset / self.beat_bytes % self.superbanks
+            beat < window.beats && self.superbanks.are_same(window.first + beat as u32, line)
         })
     }
 }
@@ -130,9 +163,9 @@ impl L1Banks {
         let rules = BankRules {
             mask: machine.l1.banks - 1,
             hold_cycles: [1, machine.l1.amo_cycles],
-            beat_bytes: machine.dma.port_bytes,
-            superbanks: superbanks(machine),
+            superbanks: Superbanks::new(machine.dma.port_bytes, superbanks(machine)),
             windows: Vec::new(),
+            loud_from: 0,
             quiet_from: 0,
         };
         Box::new(Self { banks: std::array::from_fn(|_| Bank::default()), rules })
@@ -164,10 +197,11 @@ impl L1Banks {
     /// Takes the banks for the `beats` beats of a DMA transfer from cycle `start` on; nobody asks for a cycle before
     /// `now` any more.
     pub fn dma(&mut self, now: u64, start: u64, beats: u64, offset: u32) {
-        let BankRules { windows, quiet_from, beat_bytes, .. } = &mut self.rules;
+        let BankRules { windows, quiet_from, loud_from, superbanks, .. } = &mut self.rules;
         windows.retain(|window| window.start + window.beats > now);
-        windows.push(Window { start, beats, first: offset / *beat_bytes });
+        windows.push(Window { start, beats, first: superbanks.line(offset) });
         *quiet_from = start.saturating_add(beats).max(*quiet_from);
+        *loud_from = windows.iter().map(|window| window.start).min().unwrap_or(start);
     }
 }
 
