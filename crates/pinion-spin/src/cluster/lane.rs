@@ -82,6 +82,7 @@ impl Lane {
     /// Puts a core in, to be served at `time`.
     #[inline(always)]
     pub fn enter(&mut self, core: usize, time: u64, access: NearAccess, banks: &mut L1Banks) {
+        debug_assert!(self.held & bit(core) == 0, "it waits for nothing");
         let bank = banks.rules.index(access.address());
         banks.banks[bank].asking |= bit(core);
         let (address, place) = (access.address(), access.place());

@@ -30,7 +30,7 @@ pub struct BankRules {
     mask: u32,
     /// Cycles that an access holds its bank, and that an atomic does.
     hold_cycles: [u64; 2],
-    superbanks: Superbanks,
+    lines: BeatLines,
     /// The beats that are to come.
     windows: Vec<Window>,
     /// Cycle before which none of them comes.
@@ -58,9 +58,9 @@ impl Bank {
     }
 }
 
-/// Says which banks a beat covers together.
+/// Says of offsets in L1 in which line of a beat's bytes they lie, and which lines have the same banks.
 #[derive(Clone, Debug)]
-struct Superbanks {
+struct BeatLines {
     beat_bytes: u32,
     count: u32,
     /// Where both are powers of two: what to shift by, and which bits say it. Accesses ask often, and dividing takes
@@ -68,20 +68,20 @@ struct Superbanks {
     powers: Option<(u32, u32)>,
 }
 
-impl Superbanks {
+impl BeatLines {
     fn new(beat_bytes: u32, count: u32) -> Self {
         let are_powers = beat_bytes.is_power_of_two() && count.is_power_of_two();
         let powers = are_powers.then(|| (beat_bytes.trailing_zeros(), count - 1));
         Self { beat_bytes, count, powers }
     }
 
-    /// Gives the number of the beat's bytes in which an offset lies.
+    /// Gives the number of an offset's line.
     #[inline]
-    fn line(&self, offset: u32) -> u32 {
+    fn of(&self, offset: u32) -> u32 {
         self.powers.map_or_else(|| offset / self.beat_bytes, |(shift, _)| offset >> shift)
     }
 
-    /// Says whether two such lie in the same superbank.
+    /// Says whether two lines have the same superbank.
     #[inline]
     fn are_same(&self, one: u32, other: u32) -> bool {
         match self.powers {
@@ -144,10 +144,10 @@ impl BankRules {
     /// Says whether a DMA beat takes the bank of an address in a cycle.
     #[inline(never)]
     pub fn is_taken(&self, cycle: u64, offset: u32) -> bool {
-        let line = self.superbanks.line(offset);
+        let line = self.lines.of(offset);
         self.windows.iter().any(|window| {
             let beat = cycle.wrapping_sub(window.start);
-            beat < window.beats && self.superbanks.are_same(window.first + beat as u32, line)
+            beat < window.beats && self.lines.are_same(window.first + beat as u32, line)
         })
     }
 }
@@ -163,7 +163,7 @@ impl L1Banks {
         let rules = BankRules {
             mask: machine.l1.banks - 1,
             hold_cycles: [1, machine.l1.amo_cycles],
-            superbanks: Superbanks::new(machine.dma.port_bytes, superbanks(machine)),
+            lines: BeatLines::new(machine.dma.port_bytes, superbanks(machine)),
             windows: Vec::new(),
             loud_from: 0,
             quiet_from: 0,
@@ -197,9 +197,9 @@ impl L1Banks {
     /// Takes the banks for the `beats` beats of a DMA transfer from cycle `start` on; nobody asks for a cycle before
     /// `now` any more.
     pub fn dma(&mut self, now: u64, start: u64, beats: u64, offset: u32) {
-        let BankRules { windows, quiet_from, loud_from, superbanks, .. } = &mut self.rules;
+        let BankRules { windows, quiet_from, loud_from, lines, .. } = &mut self.rules;
         windows.retain(|window| window.start + window.beats > now);
-        windows.push(Window { start, beats, first: superbanks.line(offset) });
+        windows.push(Window { start, beats, first: lines.of(offset) });
         *quiet_from = start.saturating_add(beats).max(*quiet_from);
         *loud_from = windows.iter().map(|window| window.start).min().unwrap_or(start);
     }
