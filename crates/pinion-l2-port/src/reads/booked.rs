@@ -161,17 +161,12 @@ impl Booked {
     /// Says whether some of what the NIC's side has within some cycles is met.
     #[inline]
     pub fn any_lately(&self, from: u64, until: u64, meets: impl Fn(&Window) -> bool) -> bool {
-        for windows in &self.nic {
-            for window in windows.iter().rev() {
-                if window.from + window.beats <= from {
-                    break;
-                }
-                if window.from < until && meets(window) {
-                    return true;
-                }
-            }
-        }
-        false
+        self.nic.iter().any(|windows| {
+            // Of what is known most may come later.
+            let begun = windows.partition_point(|it| it.from < until);
+            let lately = windows.range(..begun).rev();
+            lately.take_while(|it| it.from + it.beats > from).any(&meets)
+        })
     }
 
     /// Says whether one of the NIC's side asks for a bank in a cycle.
