@@ -179,10 +179,11 @@ impl TurnPort {
     /// Gives the cycle, behind `after`, in which the first of the bursts comes in that are kept waiting
     /// in front of the port at cycle `at`; `None`: none is.
     pub fn next_admission(&self, at: u64, after: u64) -> Option<u64> {
-        let waits = |burst: &&Burst| burst.ready < at && burst.entry >= at;
+        let from = at.max(after.saturating_add(1));
         let first = |bursts: &VecDeque<Burst>| {
-            let mut entries = bursts.iter().filter(waits).map(|burst| burst.entry);
-            entries.find(|&entry| entry > after)
+            // They come in one after the other.
+            let begun = bursts.partition_point(|burst| burst.entry < from);
+            Some(bursts.range(begun..).find(|burst| burst.ready < at)?.entry)
         };
         let [stream, guest] = &self.bursts;
         first(stream).into_iter().chain(first(guest)).min()
