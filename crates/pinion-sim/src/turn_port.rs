@@ -47,9 +47,6 @@ impl Burst {
     }
 }
 
-/// Bursts that are looked at one by one.
-const FEW_BURSTS: usize = 8;
-
 /// The most bursts that a queue can hold.
 const MOST_QUEUED: usize = 16;
 
@@ -184,10 +181,9 @@ impl TurnPort {
     pub fn next_admission(&self, at: u64, after: u64) -> Option<u64> {
         let from = at.max(after.saturating_add(1));
         let first = |bursts: &VecDeque<Burst>| {
-            // They come in one after the other; a few are looked at sooner than searched.
-            let is_much = bursts.len() > FEW_BURSTS;
-            let begun = if is_much { bursts.partition_point(|it| it.entry < from) } else { 0 };
-            Some(bursts.range(begun..).find(|it| it.ready < at && it.entry >= from)?.entry)
+            // They come in one after the other.
+            let begun = bursts.partition_point(|burst| burst.entry < from);
+            Some(bursts.range(begun..).find(|burst| burst.ready < at)?.entry)
         };
         let [stream, guest] = &self.bursts;
         first(stream).into_iter().chain(first(guest)).min()

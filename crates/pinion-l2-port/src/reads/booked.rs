@@ -13,9 +13,6 @@ use super::flow::Step;
 /// Cycles for which is remembered what the NIC's side had: a burst is placed anew from its start.
 const LATE_CYCLES: u64 = 64;
 
-/// Windows that are looked at one by one.
-const FEW_WINDOWS: usize = 8;
-
 /// Index of the clusters among those who had a bank, behind the NIC's side.
 const CLUSTERS: usize = 3;
 
@@ -165,13 +162,10 @@ impl Booked {
     #[inline]
     pub fn any_lately(&self, from: u64, until: u64, meets: impl Fn(&Window) -> bool) -> bool {
         self.nic.iter().any(|windows| {
-            // Of much that is known most may come later; a few are looked at sooner than searched.
-            let is_much = windows.len() > FEW_WINDOWS;
-            let begun =
-                if is_much { windows.partition_point(|it| it.from < until) } else { windows.len() };
-            let mut lately =
-                windows.range(..begun).rev().take_while(|it| it.from + it.beats > from);
-            lately.any(|it| it.from < until && meets(it))
+            // Of what is known most may come later.
+            let begun = windows.partition_point(|it| it.from < until);
+            let lately = windows.range(..begun).rev();
+            lately.take_while(|it| it.from + it.beats > from).any(&meets)
         })
     }
 
