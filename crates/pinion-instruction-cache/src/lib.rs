@@ -169,6 +169,7 @@ impl InstructionCache {
     }
 
     /// Gives the cycle in which the data of a core's request come, if that is known at cycle `now`.
+    #[inline(always)]
     fn serve(&mut self, core: usize, now: u64, port: &mut QueuedPort) -> Result<u64, u64> {
         self.settle(now, port);
         let found = self.requests.iter().position(|request| request.core == core);
@@ -352,6 +353,7 @@ impl port::InstructionPort for InstructionPort<'_> {
         self.cache.request(self.core, line, (self.now, from), self.program)
     }
 
+    #[inline(always)]
     fn serve(&mut self) -> Result<u64, u64> {
         self.cache.serve(self.core, self.now, self.program)
     }

@@ -43,6 +43,7 @@ impl PacketBuffer {
     ///
     /// # Panics
     /// If it is not there: then the machine freed one twice.
+    #[inline(always)]
     pub fn free(&mut self, number: u64, address: u32) {
         match self {
             Self::Ring(ring) => ring.free(number),

@@ -154,7 +154,7 @@ impl RoundRobin {
     }
 
     /// Serves one of up to 64 requesters, a bit each, and moves on.
-    #[inline]
+    #[inline(always)]
     pub fn grant_word(&mut self, requests: u64) -> Option<u32> {
         if requests == 0 {
             return None;
@@ -204,7 +204,7 @@ impl Arbiter {
     }
 
     /// Chooses among those who ask at cycle `now`; the chosen one asks no longer.
-    #[inline]
+    #[inline(always)]
     pub fn grant(&mut self, now: u64) -> Option<u32> {
         let Self { order, asking, coming } = self;
         if *asking == 0
@@ -287,7 +287,7 @@ impl LockedArbiter {
     }
 
     /// Gives whose turn it is at cycle `now`: the same until [`Self::take`].
-    #[inline]
+    #[inline(always)]
     pub fn choose(&mut self, now: u64) -> Option<u32> {
         if self.chosen.is_none() {
             let first = self.arbiter.first_from(self.chooses_from).filter(|&cycle| cycle <= now);

@@ -144,7 +144,7 @@ impl TurnPort {
     }
 
     /// Adds a burst of the side that has the port to itself: it goes behind the side's others.
-    #[inline]
+    #[inline(always)]
     fn append(&mut self, side: Side, mut burst: Burst) -> u64 {
         let own = &mut self.bursts[side as usize];
         let waiting = own.len() - self.entered[side as usize];

@@ -241,7 +241,7 @@ impl MpqEngine {
     }
 
     /// Notes what has become ready by cycle `now`.
-    #[inline]
+    #[inline(always)]
     fn see(&mut self, now: u64) {
         while let Some(&Staged { from, queue, ready }) = self.staged.front() {
             if from > now {

@@ -34,6 +34,7 @@ pub struct Packets {
 
 impl Packets {
     /// Puts a packet into a slot.
+    #[inline(always)]
     pub fn insert(&mut self, packet: Packet) -> u32 {
         self.live += 1;
         let context = packet.record.context.0 as usize;

@@ -124,7 +124,7 @@ impl Core {
 
     /// Says whether the instruction behind the one at the program counter asks for a line when that one has left the
     /// decode stage, at `time`, whether it has been served or not.
-    #[inline]
+    #[inline(always)]
     pub fn asks_behind(
         &self,
         time: u64,

@@ -301,6 +301,7 @@ impl PrefetchBuffer {
     }
 
     /// Gives the cycle from which an instruction that comes to the decode stage asks for the next line, if it is to.
+    #[inline(always)]
     pub(super) fn asks_ahead(
         &self,
         behind: &Arrival,
@@ -325,6 +326,7 @@ impl PrefetchBuffer {
 
     /// Lets the instruction behind one that waits come to the decode stage, and ask for the next line
     /// if it is time: it does so while the core waits, if its own line is here.
+    #[inline(always)]
     pub fn look_ahead(
         &mut self,
         behind: &Arrival,
@@ -399,6 +401,7 @@ impl PrefetchBuffer {
     }
 
     /// Sets what executes without a look here, and asks for the next line if it is time.
+    #[inline(always)]
     fn open_window(
         &mut self,
         arrival: &Arrival,

@@ -24,6 +24,7 @@ impl BehindPort {
     }
 
     /// Takes a write that has the port in a cycle; gives when it is served, and when the port takes another one.
+    #[inline(always)]
     pub fn take(&mut self, cycle: u64, asked: &Asked) -> (u64, u64) {
         let start = match asked.atomic_cycles {
             0 => cycle,

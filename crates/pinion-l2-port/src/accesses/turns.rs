@@ -61,6 +61,7 @@ impl Turns {
     }
 
     /// Frees a place from a cycle on.
+    #[inline(always)]
     pub fn release(&mut self, from: u64) {
         if self.released.back().is_none_or(|&last| last <= from) {
             self.released.push_back(from); // nearly always
@@ -102,8 +103,9 @@ impl Turns {
             if self.queue.is_empty() {
                 self.offered = self.offered.max(cycle);
             }
-            let turn = self.take_turn(cycle);
-            self.queue.extend(turn);
+            if let Some(asked) = self.take_turn(cycle) {
+                self.queue.push_back(asked);
+            }
         }
         // What has its turn while a place is free has that at once.
         went.or_else(|| self.take_place())
@@ -121,6 +123,7 @@ impl Turns {
     }
 
     /// Takes the access whose turn it is among those that have come.
+    #[inline(always)]
     fn take_turn(&mut self, cycle: u64) -> Option<Asked> {
         let come = |(cluster, &from): (usize, &u64)| u64::from(from <= cycle) << cluster;
         let asking = self.firsts.iter().enumerate().map(come).fold(0, |all, bit| all | bit);

@@ -137,6 +137,7 @@ impl Booked {
     }
 
     /// Notes when one of the NIC's side has banks, behind what it had before; forgets what is over at `now`.
+    #[inline(always)]
     pub fn note_nic(&mut self, now: u64, side: NicSide, window: Window) {
         self.nic[side as usize].push_back(window);
         while let Some(&over) = self.nic[side as usize].front()
@@ -159,9 +160,12 @@ impl Booked {
     }
 
     /// Says whether some of what the NIC's side has within some cycles is met.
-    #[inline]
+    #[inline(always)]
     pub fn any_lately(&self, from: u64, until: u64, meets: impl Fn(&Window) -> bool) -> bool {
         self.nic.iter().any(|windows| {
+            if windows.is_empty() {
+                return false;
+            }
             // Of what is known most may come later.
             let begun = windows.partition_point(|it| it.from < until);
             let lately = windows.range(..begun).rev();

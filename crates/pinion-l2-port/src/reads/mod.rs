@@ -104,6 +104,7 @@ impl ReadPort {
     }
 
     /// Says when a burst is read, where the port is free from a cycle on: a beat waits while the NIC's side has its bank.
+    #[inline(always)]
     fn place(&self, burst: &mut Burst, free_at: u64) {
         let mut cycle = burst.ready.max(free_at);
         (burst.start, burst.end) = (cycle, cycle + burst.beats);
@@ -168,6 +169,7 @@ impl ReadPort {
     }
 
     /// Notes when one of the NIC's side has banks.
+    #[inline(always)]
     fn note(&mut self, now: u64, side: NicSide, window: Window) {
         let from = window.from;
         self.booked.note_nic(now, side, window);
@@ -320,6 +322,7 @@ impl ReadPort {
     }
 
     /// Drops what its owners have forgotten and `flow` has read.
+    #[inline(always)]
     fn drop_done(&mut self) {
         let live = self.seen <= self.flows_until;
         let [bursts, loads] =

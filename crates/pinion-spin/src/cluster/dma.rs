@@ -150,6 +150,7 @@ impl ClusterDma {
     }
 
     /// Queues a transfer; says whether no other waits.
+    #[inline(always)]
     pub fn request(&mut self, mut transfer: Transfer) -> bool {
         let waits = !self.waiting.is_empty();
         let begins = transfer.from;
@@ -239,14 +240,16 @@ impl ClusterDma {
     }
 
     /// Gives the cycle before which no other read of L2 may be on its way, as things stand.
+    #[inline(always)]
     pub fn reads_from(&self, now: u64, ports: &SharedPorts) -> u64 {
         if self.running.len() < self.most_reads {
             return now; // nearly always
         }
-        let ends = self.running.iter().filter_map(|running| {
-            let end = ports.reads.burst_end(running.read?.0)? + self.read_end_cycles;
-            (end > now).then_some(end)
+        // They end one after the other.
+        let ends = self.running.iter().rev().filter_map(|running| {
+            Some(ports.reads.burst_end(running.read?.0)? + self.read_end_cycles)
         });
+        let ends = ends.take_while(|&end| end > now);
         let (count, first) =
             ends.fold((0, u64::MAX), |(count, first), end| (count + 1, first.min(end)));
         if count < self.most_reads { now } else { first }
@@ -296,7 +299,7 @@ impl ClusterDma {
 
 impl Clusters {
     /// Queues a transfer in a cluster's DMA engine.
-    #[inline]
+    #[inline(always)]
     pub fn request_dma(&mut self, shared: &mut Shared, now: u64, cluster: u32, transfer: Transfer) {
         beside::show(shared, now, cluster, &transfer);
         if self.each[cluster as usize].dma.request(transfer) {
@@ -305,7 +308,7 @@ impl Clusters {
     }
 
     /// Lets a cluster's DMA engine ask for its next transfer, from cycle `from` on.
-    #[inline]
+    #[inline(always)]
     fn offer_transfer(&mut self, shared: &mut Shared, from: u64, cluster: u32) {
         let engine = &mut self.each[cluster as usize].dma;
         match engine.next() {

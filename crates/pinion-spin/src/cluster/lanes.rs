@@ -41,6 +41,7 @@ const RUN_WORK: u64 = 32;
 
 impl Clusters {
     /// Puts a core into its cluster's lane: its next access goes to its own L1 at `time`.
+    #[inline(always)]
     fn enter_lane(&mut self, id: usize, time: u64, address: u32) {
         let core = &self.cores[id];
         let access = NearAccess::new(address, self.program.place(core.model.hart.pc));

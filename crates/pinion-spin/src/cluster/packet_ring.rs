@@ -41,6 +41,7 @@ impl PacketRings {
     }
 
     /// Frees what was allocated at `offset`.
+    #[inline(always)]
     pub fn free(&mut self, offset: u32, count: u32) {
         let slot = offset / self.slot_bytes;
         let ring = &mut self.rings[(slot / self.slots) as usize];
@@ -87,6 +88,7 @@ impl Ring {
         }
     }
 
+    #[inline(always)]
     fn release(&mut self, first: u32, count: u32, slots: u32) {
         self.hold(first, count, false);
         while self.used > 0 && !self.held[self.head as usize] {

@@ -184,6 +184,7 @@ impl Clusters {
 
     /// Lets an access to L2 ask for its turn; the core goes on when that has come. Of one that lies in two words, each
     /// asks, the second when the first has been answered. (RTL: RI5CY's load-store unit.)
+    #[inline(always)]
     fn access_l2(
         &mut self,
         shared: &mut Shared,

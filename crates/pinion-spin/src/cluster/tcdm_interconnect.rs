@@ -196,6 +196,7 @@ impl L1Banks {
 
     /// Takes the banks for the `beats` beats of a DMA transfer from cycle `start` on; nobody asks for a cycle before
     /// `now` any more.
+    #[inline(always)]
     pub fn dma(&mut self, now: u64, start: u64, beats: u64, offset: u32) {
         let BankRules { windows, quiet_from, loud_from, lines, .. } = &mut self.rules;
         windows.retain(|window| window.start + window.beats > now);

@@ -190,7 +190,7 @@ impl Nic {
 
     /// Gives the first step of a later cycle, due at or before `until`, and lets time go on: an event
     /// of the queue, or a cluster's lane.
-    #[inline]
+    #[inline(always)]
     fn next_step(&mut self, until: u64) -> Option<Step> {
         if self.shared.hardware.is_some() {
             self.clock_hardware(until);
@@ -326,6 +326,7 @@ impl Nic {
     }
 
     /// Lets a cluster take the task in its spill register, which the dispatcher may wait for.
+    #[inline(always)]
     fn accept(&mut self, now: u64, cluster: u32, listener: &mut dyn Listener) {
         if self.clusters.accept(&mut self.shared, now, cluster, listener) {
             self.dispatcher.retry(&mut self.shared, &mut self.mpq, now);

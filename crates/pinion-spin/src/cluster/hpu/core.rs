@@ -97,7 +97,7 @@ impl Core {
 
     /// Looks up the region of an access to an address, if it is allowed: this and the region's next ones are found at once
     /// then.
-    #[inline]
+    #[inline(always)]
     pub fn look_up_region(&mut self, one: Option<&MicroOp>, address: u32) {
         if let Some(one) = one.filter(|one| one.kind.accesses())
             && self.model.hart.privilege == Privilege::User

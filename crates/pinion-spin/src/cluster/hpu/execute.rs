@@ -204,6 +204,7 @@ impl Clusters {
 
     /// Lets the instruction behind a core's access, which comes to the decode stage in the cycle after `now`, ask for its
     /// line, if it is to; gives its address.
+    #[inline(always)]
     pub fn ask_behind(&mut self, id: usize, now: u64) -> Option<u32> {
         let behind = self.cores[id].model.behind(now, &self.program)?;
         let (core, program, mut port) = self.instruction_port(id, now);
@@ -221,6 +222,7 @@ impl Clusters {
 
     /// Lets a core ask whether the line it has asked for ahead has come, until it has: refills take their
     /// turns when they are due, whatever the core does meanwhile.
+    #[inline(always)]
     pub fn ask_for_line(&mut self, shared: &mut Shared, id: usize, now: u64) {
         let core = &self.cores[id];
         if !core.model.buffer.expects_line() {

@@ -252,6 +252,7 @@ impl Clusters {
     }
 
     /// Tells of a transfer that a cluster's DMA engine issues.
+    #[inline(always)]
     pub fn tell_transfer(
         &self,
         shared: &Shared,

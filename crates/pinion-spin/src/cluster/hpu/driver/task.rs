@@ -58,7 +58,7 @@ impl Clusters {
     }
 
     /// Turns a task without handler into a completion when the one before has left.
-    #[inline]
+    #[inline(always)]
     pub fn drain_bounced(&mut self, shared: &mut Shared, now: u64, core: usize) {
         let driver = &mut self.drivers[core];
         if driver.completion.is_none()
@@ -175,7 +175,7 @@ impl Clusters {
     }
 
     /// Lets a core's completion leave if nothing holds it back any more.
-    #[inline]
+    #[inline(always)]
     pub fn offer_completion(&mut self, shared: &mut Shared, now: u64, core: usize) {
         if !self.drivers[core].can_complete(now + 1) {
             return;
@@ -286,6 +286,7 @@ impl Clusters {
     }
 
     /// Lets the watchdog look at a core at `deadline`.
+    #[inline(always)]
     pub fn arm_watchdog(&mut self, shared: &mut Shared, id: usize, deadline: u64) {
         if self.drivers[id].arm(deadline) {
             shared.push_alarm(id, deadline);
