@@ -27,7 +27,7 @@ fn main() {
 fn switch(ports: usize) -> Switch {
     let topology = Topology::star(ports, Link::new(WINDOW_CYCLES));
     let directory = Arc::new(Directory::new((0..ports as u32).map(|node| BASE + node)));
-    let routes = Routes::of(&topology).swap_remove(0);
+    let routes = Routes::of(&topology, |_| true).swap_remove(0);
     Switch::new(&SwitchSpec::default(), &topology.switch_links()[0], routes, directory)
         .expect("a switch")
 }

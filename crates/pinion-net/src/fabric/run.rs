@@ -101,7 +101,8 @@ impl<N: Node + Send> Fabric<N> {
         }
         let homes = homes(&topology, ranks.count());
         let directory = Arc::new(Directory::new(options.addresses.iter().copied()));
-        let mut routes = Routes::of(&topology).into_iter();
+        let is_here = |switch| homes[topology.index(Place::Switch(switch))] == ranks.rank();
+        let mut routes = Routes::of(&topology, is_here).into_iter();
         let links = topology.switch_links();
         let mut nodes = nodes.into_iter();
         let mut components = Vec::new();

@@ -17,7 +17,7 @@ type Sent = Vec<(usize, u64, u64, Vec<u8>)>;
 fn switch(topology: &Topology, spec: &SwitchSpec) -> Switch {
     let addresses = (0..topology.nodes as u32).map(|node| BASE + node);
     let directory = Arc::new(Directory::new(addresses));
-    let routes = Routes::of(topology).swap_remove(0);
+    let routes = Routes::of(topology, |_| true).swap_remove(0);
     Switch::new(spec, &topology.switch_links()[0], routes, directory).unwrap()
 }
 
