@@ -32,7 +32,9 @@ pub struct Keep {
     tape: Option<Tape>,
     /// The run is live, or repeats one that was.
     is_live: bool,
-    /// What came of the run, if it is over.
+    /// The run is compared with another.
+    is_compared: bool,
+    /// What came of the run, if it is over and compared.
     pub outcome: Option<Value>,
 }
 
@@ -40,6 +42,11 @@ impl Keep {
     /// Keeps a run in the file that `--record` names, if it does.
     pub fn of(args: &RunArgs) -> Self {
         Self { target: args.record.clone(), ..Self::default() }
+    }
+
+    /// Keeps a run to be compared with another.
+    pub fn to_compare() -> Self {
+        Self { is_compared: true, ..Self::default() }
     }
 
     /// Keeps what a run is going to read.
@@ -100,6 +107,10 @@ impl Keep {
 
     /// Keeps what came of it.
     pub fn end(&mut self, summary: &dyn Report) -> Result<()> {
+        // Of a large cluster it is hundreds of megabytes.
+        if self.recorder.is_none() && !self.is_compared {
+            return Ok(());
+        }
         let all = summary.to_json();
         let outcome = match self.is_live {
             false => outcome::of_the_run(&all),
@@ -107,7 +118,7 @@ impl Keep {
         };
         self.tape.take().map_or(Ok(()), |tape| tape.finish())?;
         self.recorder.take().map_or(Ok(()), |recorder| recorder.finish(&outcome))?;
-        self.outcome = Some(all);
+        self.outcome = self.is_compared.then_some(all);
         Ok(())
     }
 }

@@ -13,7 +13,7 @@ use crate::output;
 const MOST_SHOWN: usize = 8;
 
 pub fn run(args: &ReplayArgs, recording: &Recording) -> Result<Status> {
-    let mut keep = Keep::default();
+    let mut keep = Keep::to_compare();
     let status = match recording.head().kind {
         Kind::Nic => nic::replay(&args.run, recording, &mut keep)?,
         _ => run::keeping(&args.run, &mut keep)?,
