@@ -10,7 +10,6 @@ prints the tables of docs/src/compute.md. Takes some minutes.
 import argparse
 import csv
 import json
-import math
 import re
 import subprocess
 import sys
@@ -20,13 +19,13 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parent.parent
 EXAMPLES = REPOSITORY / "examples"
 sys.path.insert(0, str(REPOSITORY / "tests"))
+import chart  # noqa: E402
 from common import find_pinion  # noqa: E402
 
 CYCLES_PER_US = 3200
 NODES = [1, 2, 4, 8, 16]
 # Nodes of the network's three layers.
 LAYOUTS = [(1, 1, 1), (2, 1, 1), (3, 2, 1), (6, 4, 2), (12, 8, 2)]
-COLOURS = ["#0072b2", "#d55e00", "#009e73"]  # Okabe and Ito's
 
 
 def node(example, name, count, *args, ends=False):
@@ -115,33 +114,18 @@ def show(title, head, rows):
         print(f"| {cores} | " + " | ".join(f"{c / CYCLES_PER_US:,.2f}" for c in cycles) + " |", flush=True)
 
 
-def chart(curves):
-    """Speed-ups over four cores, both axes by doublings."""
-    left, bottom, step = 70, 330, 72
-    lines = [
-        '<svg xmlns="http://www.w3.org/2000/svg" width="560" height="400" font-family="sans-serif">',
-        '<rect width="560" height="400" fill="white"/>',
-        '<text x="24" y="28" font-size="17">Speed-up over one node of four cores</text>',
-        '<text x="215" y="382" font-size="14">cores of the workers</text>',
-    ]
-    for power in range(5):
-        x, y = left + power * step, bottom - power * 60
-        lines.append(f'<path d="M{left} {y}h{4 * step}M{x} {bottom}v-240" stroke="#ddd"/>')
-        lines.append(f'<text x="{x - 8}" y="{bottom + 22}" font-size="13">{4 << power}</text>')
-        lines.append(f'<text x="{left - 28}" y="{y + 5}" font-size="13">{1 << power}</text>')
-    lines.append(f'<path d="M{left} {bottom}L{left + 4 * step} {bottom - 240}" stroke="#999" '
-                 'stroke-dasharray="4 4"/>')
-    for place, (name, points) in enumerate(curves.items()):
-        places = [
-            (left + step * (math.log2(cores) - 2), bottom - 60 * math.log2(speed))
-            for cores, speed in points
-        ]
-        path = "L".join(f"{x:.1f} {y:.1f}" for x, y in places)
-        lines.append(f'<path d="M{path}" fill="none" stroke="{COLOURS[place]}" stroke-width="2"/>')
-        y = 80 + 24 * place
-        lines.append(f'<path d="M390 {y}h24" stroke="{COLOURS[place]}" stroke-width="2"/>')
-        lines.append(f'<text x="420" y="{y + 5}" font-size="14">{name}</text>')
-    return "\n".join(lines) + "\n</svg>\n"
+def draw(found, path):
+    """Draws speed-ups over four cores, both axes by doublings."""
+    names = {"othello": "Othello", "barnes_hut": "Barnes–Hut", "sets": "sets, one at a time"}
+    curves = []
+    for name, title in names.items():
+        points = [(row[0], row[1]) for row in found[name] if row[0] >= 4]
+        curves.append((title, [(cores, points[0][1] / cycles) for cores, cycles in points], "o-"))
+    every = sorted({cores for _, points, _ in curves for cores, _ in points})
+    curves.append(("as many times as cores", [(cores, cores / 4) for cores in every], "--"))
+    title = "Speed-up over one node of four cores"
+    panel = chart.Panel(title, "cores of the workers", curves)
+    chart.draw(path, panel)
 
 
 def main():
@@ -149,6 +133,7 @@ def main():
     parser.add_argument("--pinion", help="the command to run [default: the newest in target/]")
     parser.add_argument("--out", type=Path, default=REPOSITORY / "docs/src/figures")
     arguments = parser.parse_args()
+    chart.need()
     pinion = find_pinion(arguments.pinion)
     tables = {
         "neural": ("Neural network, µs a digit", ["one core", "one at a time", "eight at a time"]),
@@ -166,12 +151,7 @@ def main():
         writer.writerow(["application", "cores", "what", "cycles"])
         for name, cores, *cycles in rows:
             writer.writerows(zip([name] * 3, [cores] * 3, tables[name][1], cycles))
-    names = {"othello": "Othello", "barnes_hut": "Barnes–Hut", "sets": "sets, one at a time"}
-    curves = {}
-    for name, title in names.items():
-        points = [(row[0], row[1]) for row in found[name] if row[0] >= 4]
-        curves[title] = [(cores, points[0][1] / cycles) for cores, cycles in points]
-    (arguments.out / "compute-speedup.svg").write_text(chart(curves))
+    draw(found, arguments.out / "compute-speedup.svg")
 
 
 if __name__ == "__main__":
