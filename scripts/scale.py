@@ -4,7 +4,7 @@
     python3 scripts/scale.py [--pinion PATH] [--nodes 16,64,256,1024] [--threads 1,2] [--requests 40]
                              [--work 100] [--repeat 3]
     python3 scripts/scale.py --curves FOLDER [--pinion PATH] [--nodes 1024,4096,16384,65536]
-                             [--ranks 1,2,4] [--repeat 1]
+                             [--threads 1,2] [--ranks 1,2,4] [--repeat 1]
 
 Runs examples/cluster_rpc. Each size is run twice, with one request per node and with --requests more:
 the first is what booting and one remote procedure call of every node cost; the difference is what
@@ -12,14 +12,16 @@ simulated time costs when all nodes ask and answer, without start-up. Of --repea
 took the least processor time counts. With `--threads 1,2` the last columns compare wall time with that
 of one thread. Use a build that is optimised (cargo build --release).
 
---curves runs examples/cluster_datacentre instead, in which every node asks one other, and writes what a node
-costs into FOLDER as cluster-cost.csv and cluster-cost.svg. Behind it, with --ranks, stands mpirun with so many
-processes of one thread each; memory and processor time are those of all of them together. 65,536 nodes take
-seven GiB and some minutes.
+--curves runs examples/cluster_datacentre instead, in which every node asks one other, with so many threads and,
+behind mpirun, with so many ranks of one thread each. All must give the same summary. What a node costs goes into
+FOLDER as cluster-cost.csv and cluster-cost.svg; memory and processor time are those of all ranks together. With
+one rank, one for each processor and two for each, cluster-machines.csv says what more machines like this one would
+take. 65,536 nodes take seven GiB and some minutes for each way.
 """
 
 import argparse
 import csv
+import hashlib
 import json
 import math
 import os
@@ -30,7 +32,15 @@ import time
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(REPOSITORY / "tests"))
+import chart  # noqa: E402
+
 CYCLES_PER_US = 3200
+# The data centre's shortest cable (examples/cluster_datacentre/cluster.toml): ranks meet that often at most.
+WINDOW_CYCLES = 140
+# What a meeting of all ranks over Ethernet takes for each doubling of ranks: assumed, not measured.
+MEETING_S = 50e-6
+MACHINES = [1, 2, 4, 8, 16, 32, 64]
 
 
 def run(pinion, nodes, threads, requests, work, folder):
@@ -75,11 +85,12 @@ def measure(options, nodes, threads, folder):
     }
 
 
-def boot(pinion, nodes, ranks, folder):
-    """Runs the data centre once; gives the row of what it costs."""
+def boot(pinion, nodes, threads, ranks, folder, *options):
+    """Runs the data centre once; gives the row of what it costs, and what came of it."""
     summary = folder / "summary.json"
     command = [str(pinion), "run", str(REPOSITORY / "examples/cluster_datacentre"), "--quiet"]
-    command += ["--threads", "1", "--set", f"server.count={nodes}", "--json", str(summary)]
+    command += ["--threads", str(threads), "--set", f"server.count={nodes}", "--json", str(summary)]
+    command += options
     if ranks > 1:
         command = ["mpirun", "--oversubscribe", "-n", str(ranks), *command]
     # What is waited for is in usage; the largest of the ranks stands for each of them.
@@ -93,77 +104,148 @@ def boot(pinion, nodes, ranks, folder):
             sys.exit(f"{' '.join(command)}: {out.read().decode()}")
     wall, after = time.monotonic() - started, os.times()
     processor = sum(after[2:4]) - sum(before[2:4])
-    told = json.loads(summary.read_text())
+    told = summary.read_bytes()
+    microseconds = json.loads(told)["cycles"] / CYCLES_PER_US
     return {
         "nodes": nodes,
+        "threads": threads,
         "ranks": ranks,
-        "simulated_us": round(told["cycles"] / CYCLES_PER_US, 3),
+        "simulated_us": round(microseconds, 3),
         "processor_s": round(processor, 2),
         "wall_s": round(wall, 2),
         "memory_mib": round(ranks * usage.ru_maxrss / 1024, 1),
-    }
+    }, hashlib.sha256(told).hexdigest()
 
 
-def chart(rows):
-    """What a node costs over their number, by ranks: both axes of time and memory by doublings."""
-    left, bottom, width, height = 70, 330, 420, 240
-    sizes = [math.log2(row["nodes"]) for row in rows]
-    first, span = min(sizes), max(max(sizes) - min(sizes), 1)
-    kinds = [
-        ("ms of processor time a node", "processor_s", 1e3, "#0072b2"),
-        ("KiB a node", "memory_mib", 1024, "#d55e00"),
-    ]
-    values = [factor * row[key] / row["nodes"] for _, key, factor, _ in kinds for row in rows]
-    low = math.floor(math.log2(max(min(values), 1e-3)))
-    high = max(math.ceil(math.log2(max(values))), low + 1)
-    across = lambda nodes: left + width * (math.log2(nodes) - first) / span  # noqa: E731
-    up = lambda value: bottom - height * (math.log2(value) - low) / (high - low)  # noqa: E731
-    lines = [
-        '<svg xmlns="http://www.w3.org/2000/svg" width="560" height="400" font-family="sans-serif">',
-        '<rect width="560" height="400" fill="white"/>',
-        '<text x="24" y="28" font-size="17">What a node costs: boot, and one call</text>',
-        '<text x="250" y="385" font-size="14">nodes</text>',
-    ]
-    for power in range(low, high + 1):
-        y = up(2**power)
-        lines.append(f'<path d="M{left} {y:.1f}h{width}" stroke="#ddd"/>')
-        lines.append(f'<text x="{left - 40}" y="{y + 5:.1f}" font-size="13">{2.0**power:g}</text>')
-    for nodes in sorted({row["nodes"] for row in rows}):
-        x = across(nodes)
-        lines.append(f'<path d="M{x:.1f} {bottom}v-{height}" stroke="#ddd"/>')
-        lines.append(f'<text x="{x - 18:.1f}" y="{bottom + 22}" font-size="13">{nodes:,}</text>')
-    for ranks in sorted({row["ranks"] for row in rows}):
-        for name, key, factor, colour in kinds:
-            these = [row for row in rows if row["ranks"] == ranks]
-            places = [(across(r["nodes"]), up(factor * r[key] / r["nodes"])) for r in these]
-            path = "L".join(f"{x:.1f} {y:.1f}" for x, y in places)
-            dashes = "" if ranks == 1 else f' stroke-dasharray="{2 * ranks} 4"'
-            lines.append(
-                f'<path d="M{path}" fill="none" stroke="{colour}" stroke-width="2"{dashes}/>'
-            )
-            x, y = places[-1]
-            told = name if ranks == 1 else f"{ranks} ranks"
-            lines.append(
-                f'<text x="{x:.1f}" y="{y - 6:.1f}" font-size="13" text-anchor="end">{told}</text>'
-            )
-    return "\n".join(lines) + "\n</svg>\n"
+def fit(rows, *columns):
+    """Fits values as sums of columns, least squares, none of them negative: `rows` has (value, key)
+    each, and a column gives its share of a key. Gives how much each column counts."""
+    import numpy
+
+    values = numpy.array([value for value, _ in rows])
+    table = numpy.array([[column(key) for column in columns] for _, key in rows], float)
+    kept = list(range(len(columns)))
+    while True:
+        found = numpy.linalg.lstsq(table[:, kept], values, rcond=None)[0]
+        if min(found) >= 0:
+            break
+        del kept[int(found.argmin())]
+    counts = [0.0] * len(columns)
+    for column, count in zip(kept, found, strict=True):
+        counts[column] = float(count)
+    return counts
 
 
-def curves(options, folder):
-    """Measures what a node costs, by the number of nodes and ranks; writes table and chart."""
-    boot(options.pinion, 2, 1, folder)  # builds the program
-    rows = []
-    for ranks in options.ranks:
-        for nodes in options.nodes or [1024, 4096, 16384, 65536]:
-            runs = [boot(options.pinion, nodes, ranks, folder) for _ in range(options.repeat)]
-            rows.append(min(runs, key=lambda row: row["processor_s"]))
-            print(", ".join(f"{key} {value}" for key, value in rows[-1].items()), flush=True)
-    options.curves.mkdir(parents=True, exist_ok=True)
-    with (options.curves / "cluster-cost.csv").open("w", newline="") as file:
+def on_machines(rows, starts, processors):
+    """What machines of so many processors, a rank on each, would take by what ranks take on this one.
+
+    `rows` are whole runs by ranks, `starts` runs that end at once. What these take is what one rank does
+    alone, what each does of the whole, and what they share; ranks on one processor take turns. The
+    rest, cycles that are simulated, is shared by machines as it is by two such on one computer: twice the
+    ranks on the same processors say what doubling them loses. Memory, of the largest rank, is what each has
+    and what they share. Gives rows."""
+    by_ranks = {row["ranks"]: row for row in rows if row["threads"] == 1}
+    alone, each, shared = fit(
+        [(row["wall_s"], row["ranks"]) for row in starts],
+        lambda ranks: 1,
+        lambda ranks: max(ranks / processors, 1),
+        lambda ranks: 1 / min(ranks, processors),
+    )
+    own, of_all = fit(
+        [(row["memory_mib"] / ranks, ranks) for ranks, row in by_ranks.items()],
+        lambda ranks: 1,
+        lambda ranks: 1 / ranks,
+    )
+    simulated = {row["ranks"]: by_ranks[row["ranks"]]["wall_s"] - row["wall_s"] for row in starts}
+    once, doubled = simulated[processors], simulated[2 * processors]
+    loss = max(doubled / once, 1)
+    windows = rows[0]["simulated_us"] * CYCLES_PER_US / WINDOW_CYCLES
+    found = []
+    for machines in MACHINES:
+        ranks = machines * processors
+        parts = {
+            "alone_s": alone,
+            "each_s": each,
+            "shared_s": shared / ranks,
+            "simulated_s": once / machines * loss ** math.log2(machines),
+            "meetings_s": windows * MEETING_S * math.log2(ranks),
+        }
+        row = {"nodes": rows[0]["nodes"], "machines": machines, "ranks": ranks}
+        row |= {name: round(seconds, 2) for name, seconds in parts.items()}
+        row["wall_s"] = round(sum(parts.values()), 2)
+        row["mib_of_the_largest"] = round(own + of_all / ranks)
+        found.append(row)
+    return found
+
+
+def write_table(path, rows):
+    """Writes rows that have the same columns."""
+    with path.open("w", newline="") as file:
         writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
-    (options.curves / "cluster-cost.svg").write_text(chart(rows))
+
+
+def panels(rows, extrapolated):
+    """What a node costs over their number, and what more machines would take."""
+    ways = list(dict.fromkeys((row["threads"], row["ranks"]) for row in rows))
+
+    def curves(key, factor):
+        for way in ways:
+            of_way = [row for row in rows if (row["threads"], row["ranks"]) == way]
+            points = [(row["nodes"], factor * row[key] / row["nodes"]) for row in of_way]
+            threads, ranks = way
+            told = "a thread" if threads == 1 else f"{threads} threads"
+            yield told if ranks == 1 else f"{ranks} ranks of {told}", points, "o-"
+
+    shown = [
+        chart.Panel("processor time, ms a node", "nodes", [*curves("processor_s", 1e3)], from_zero=True),
+        chart.Panel("memory, KiB a node", "nodes", [*curves("memory_mib", 1024)], from_zero=True),
+    ]
+    if extrapolated:
+        names = {"wall_s": "in all, extrapolated", "simulated_s": "of it simulated cycles"}
+        lines = [
+            (told, [(row["machines"], row[name]) for row in extrapolated], "o--")
+            for name, told in names.items()
+        ]
+        shown.append(chart.Panel(f"seconds, {rows[-1]['nodes']:,} nodes", "machines", lines))
+    return shown
+
+
+def curves(options, folder):
+    """Measures what a node costs, by the number of nodes, threads and ranks; writes tables and chart."""
+    chart.need()
+    boot(options.pinion, 2, 1, 1, folder)  # builds the program
+    ways = dict.fromkeys([*((threads, 1) for threads in options.threads), *((1, n) for n in options.ranks)])
+    rows, told = [], {}
+    for nodes in options.nodes or [1024, 4096, 16384, 65536]:
+        for threads, ranks in ways:
+            runs = [boot(options.pinion, nodes, threads, ranks, folder) for _ in range(options.repeat)]
+            rows.append(min((row for row, _ in runs), key=lambda row: row["processor_s"]))
+            print(", ".join(f"{key} {value}" for key, value in rows[-1].items()), flush=True)
+            if len(hashes := told.setdefault(nodes, set()) | {one for _, one in runs}) > 1:
+                sys.exit(f"{nodes} nodes: {threads} threads and {ranks} ranks give another summary")
+            told[nodes] = hashes
+    options.curves.mkdir(parents=True, exist_ok=True)
+    write_table(options.curves / "cluster-cost.csv", rows)
+    extrapolated = more_machines(options, rows, folder)
+    if extrapolated:
+        write_table(options.curves / "cluster-machines.csv", extrapolated)
+    chart.draw(options.curves / "cluster-cost.svg", *panels(rows, extrapolated))
+
+
+def more_machines(options, rows, folder):
+    """What more machines would take for the largest size; nothing, where too few ranks were measured."""
+    nodes, processors = rows[-1]["nodes"], os.cpu_count()
+    wanted = {1, processors, 2 * processors}
+    if not wanted <= set(options.ranks):
+        told = ",".join(str(ranks) for ranks in sorted(wanted))
+        print(f"not extrapolated to more machines, which wants --ranks {told}")
+        return []
+    starts = [
+        boot(options.pinion, nodes, 1, ranks, folder, "--cycles", "1")[0] for ranks in options.ranks
+    ]
+    return on_machines([row for row in rows if row["nodes"] == nodes], starts, processors)
 
 
 def main():
