@@ -217,15 +217,16 @@ def curves(options, folder):
     chart.need()
     boot(options.pinion, 2, 1, 1, folder)  # builds the program
     ways = dict.fromkeys([*((threads, 1) for threads in options.threads), *((1, n) for n in options.ranks)])
-    rows, told = [], {}
+    rows = []
     for nodes in options.nodes or [1024, 4096, 16384, 65536]:
+        summaries = set()
         for threads, ranks in ways:
             runs = [boot(options.pinion, nodes, threads, ranks, folder) for _ in range(options.repeat)]
             rows.append(min((row for row, _ in runs), key=lambda row: row["processor_s"]))
             print(", ".join(f"{key} {value}" for key, value in rows[-1].items()), flush=True)
-            if len(hashes := told.setdefault(nodes, set()) | {one for _, one in runs}) > 1:
+            summaries.update(one for _, one in runs)
+            if len(summaries) > 1:
                 sys.exit(f"{nodes} nodes: {threads} threads and {ranks} ranks give another summary")
-            told[nodes] = hashes
     options.curves.mkdir(parents=True, exist_ok=True)
     write_table(options.curves / "cluster-cost.csv", rows)
     extrapolated = more_machines(options, rows, folder)
