@@ -1,6 +1,7 @@
 //! The engine. In: packets, one at a time, in the order they arrive. Out: a [`Verdict`] each.
 //! Holds a ruleset for each context and a bounded table of flows; allocates nothing per packet.
 
+use super::comparisons::Comparisons;
 use super::flow::{FlowKey, flow_key};
 use super::rule::word_at;
 use super::{
@@ -74,6 +75,14 @@ pub enum Verdict {
     },
 }
 
+impl Verdict {
+    /// Is that of a packet which is a message of its own.
+    #[inline]
+    pub fn alone(context: u32, id: u32) -> Self {
+        Self::Matched { context, message: Message { id, flow: 0 }, end_of_message: true }
+    }
+}
+
 /// Holds what a block of hardware in the engine's place says of a packet that a context takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Found {
@@ -106,6 +115,8 @@ impl Flow {
 #[derive(Clone, Debug)]
 pub struct MatchingEngine {
     contexts: Vec<ContextMatch>,
+    /// By context: its rules, as packets meet them.
+    comparisons: Vec<Comparisons>,
     limits: Limits,
     layout: Layout,
     compare: Compare,
@@ -143,6 +154,7 @@ impl MatchingEngine {
         let needs_table = contexts.iter().any(ContextMatch::needs_table);
         let room = if needs_table { limits.flows as usize } else { 0 };
         Ok(Self {
+            comparisons: contexts.iter().map(|entry| Comparisons::of(&entry.ruleset)).collect(),
             contexts,
             limits,
             layout: Layout::default(),
@@ -202,6 +214,7 @@ impl MatchingEngine {
         }
         if self.contexts.len() < needed {
             self.contexts.resize_with(needed, ContextMatch::none);
+            self.comparisons.resize_with(needed, || Comparisons::of(&Ruleset::none()));
         }
         if entry.needs_table() {
             let room = self.limits.flows as usize - self.flows.len();
@@ -209,6 +222,7 @@ impl MatchingEngine {
             self.flows.reserve(room);
             self.live.reserve(self.limits.flows as usize - self.live.len());
         }
+        self.comparisons[context as usize] = Comparisons::of(&entry.ruleset);
         self.contexts[context as usize] = entry;
         Ok(())
     }
@@ -229,16 +243,44 @@ impl MatchingEngine {
     }
 
     /// Says where a packet goes.
+    #[inline]
     pub fn classify(&mut self, packet: &[u8]) -> Verdict {
-        let compare = self.compare;
-        let matches = |entry: &ContextMatch| entry.ruleset.matches(packet, compare);
-        let Some(matched) = self.contexts.iter().position(matches) else {
-            return Verdict::Unmatched;
+        let matched = self.matched(packet);
+        match matched.filter(|matched| self.is_alone(*matched)) {
+            Some(context) => Verdict::alone(context, self.take_message_number()),
+            None => self.classify_matched(packet, matched),
+        }
+    }
+
+    /// Finds the first context whose rules a packet matches, enabled or not.
+    #[inline]
+    pub fn matched(&self, packet: &[u8]) -> Option<u32> {
+        let matches = |entry: &Comparisons| entry.match_packet(packet, self.compare);
+        self.comparisons.iter().position(matches).map(|context| context as u32)
+    }
+
+    /// Does the rest of [`Self::classify`] for a packet whose context is found.
+    pub fn classify_matched(&mut self, packet: &[u8], matched: Option<u32>) -> Verdict {
+        let Some(matched) = matched else { return Verdict::Unmatched };
+        let Some(context) = self.enabled_context(matched) else {
+            return Verdict::Disabled { context: matched };
         };
-        let Some(context) = self.enabled_context(matched as u32) else {
-            return Verdict::Disabled { context: matched as u32 };
-        };
-        self.message(packet, matched, context, None)
+        self.message(packet, matched as usize, context, None)
+    }
+
+    /// Tells whether each packet that a context's rules match is a message of its own, and the context enabled.
+    #[inline]
+    pub fn is_alone(&self, matched: u32) -> bool {
+        let entry = self.contexts.get(matched as usize);
+        entry.is_some_and(|entry| entry.enabled && entry.message == MessageId::PerPacket)
+    }
+
+    /// Gives the id of such a packet's message.
+    #[inline]
+    pub fn take_message_number(&mut self) -> u32 {
+        let number = self.next_message;
+        self.next_message = number.wrapping_add(1);
+        number
     }
 
     /// Says where a packet goes of which a block of hardware has found the context, which there is: what the
@@ -258,10 +300,7 @@ impl MatchingEngine {
         let ContextMatch { ruleset, message, .. } = &self.contexts[matched];
         let (end, message) = (ruleset.end_of_message, *message);
         let key = match message {
-            MessageId::PerPacket => {
-                let message = Message { id: self.take_message_number(), flow: 0 };
-                return Verdict::Matched { context, message, end_of_message: true };
-            }
+            MessageId::PerPacket => return Verdict::alone(context, self.take_message_number()),
             MessageId::Field { offset_bytes, mask, shift } => {
                 let word = found
                     .filter(|_| offset_bytes == Self::ID_BYTE)
@@ -341,12 +380,6 @@ impl MatchingEngine {
             self.live.insert(id, slot as u32);
         }
         Message { id, flow }
-    }
-
-    fn take_message_number(&mut self) -> u32 {
-        let number = self.next_message;
-        self.next_message = number.wrapping_add(1);
-        number
     }
 
     fn find_or_add(&mut self, key: FlowKey) -> Option<usize> {

@@ -9,6 +9,7 @@
 //! A ruleset belongs to the execution context of the same index; the lowest index that matches
 //! wins. [`compile_rules`] makes a ruleset's [`Rule`]s from names such as `udp.dport=9330`.
 
+mod comparisons;
 mod engine;
 mod error;
 mod flow;
