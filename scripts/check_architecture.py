@@ -49,7 +49,7 @@ UNSAFE = {
     "pinion": 2,
     "pinion-hardware": 17,
     "pinion-host": 14,
-    "pinion-native": 83,
+    "pinion-native": 82,
     "pinion-net": 11,
     "pinion-nicd": 1,
     # A function that Cranelift has made is called.

@@ -183,6 +183,7 @@ mod tests {
         let all = [100, 64, 256, 32, 48].map(Memory::new);
         let [packet, handler, stack, code, host] = all.each_ref().map(Memory::address);
         let context = ContextLayout {
+            context: 0,
             task: [0; crate::layout::TASK_WORDS],
             handlers: [0, code, 0],
             only_handler: None,
@@ -249,7 +250,7 @@ mod tests {
             let slot = Memory::new(bytes);
             let packet: Vec<u8> = (0..bytes).map(|at| at as u8).collect();
             // SAFETY: the slot has as many bytes.
-            unsafe { crate::worker::place(&packet, slot.address()) };
+            unsafe { crate::row::place(&packet, [slot.address()]) };
             assert_eq!(slot.bytes(), packet);
         }
     }

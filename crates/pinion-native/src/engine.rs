@@ -9,7 +9,6 @@ mod start;
 mod tell;
 
 use std::marker::PhantomData;
-use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -26,14 +25,16 @@ use crate::memory::Memory;
 use crate::mpq::{Mpq, Task};
 use crate::outbox::Outbox;
 use crate::packets::{Packet, Packets};
+use crate::row::{Given, place};
 use crate::watchdog::{FLOOR_NS, Watchdog};
-use crate::worker::{Done, Given, Job, Ran, Shared, Worker, l1_slot_bytes, place};
+use crate::worker::{Done, Job, Ran, Shared, Worker, l1_slot_bytes};
 use crate::{services, signals};
+use alone::Filled;
 use start::{check_cluster_data, initialise, man};
 use tell::{tell_handler, tell_packet};
 
 /// Looks for results after so many frames.
-const FRAMES_PER_LOOK: u32 = 64;
+const FRAMES_PER_LOOK: u64 = 64;
 
 /// Says what to run.
 pub struct Setup<'a> {
@@ -82,14 +83,8 @@ pub struct Engine {
     spare: Outbox,
     totals: Totals,
     busy_ns: u64,
+    /// The number of the first packet that waits to be run, or of the next one.
     next_number: u64,
-    /// Packets whose handlers wait to be run.
-    waiting: u64,
-    /// What is free of the slots of packets that are messages of their own, of the inline worker.
-    alone: Range<u32>,
-    /// All of them.
-    alone_slots: Range<u32>,
-    since_look: u32,
     is_inline: bool,
     /// Whether packets that are messages of their own may wait for each other.
     may_wait: bool,
@@ -127,9 +122,10 @@ impl Engine {
             }
         }
         let layout = |context| ContextLayout::new(machine, context, FLOOR_NS);
+        let contexts = (0..).zip(setup.contexts).map(layout).collect();
         let shared = Arc::new(Shared {
             memory,
-            contexts: setup.contexts.iter().map(layout).collect(),
+            contexts,
             machine: machine.clone(),
             start: Instant::now(),
             timed: setup.observed,
@@ -138,9 +134,9 @@ impl Engine {
         signals::install();
         let mut crew: Vec<Worker> = (0..workers).map(|index| Worker::new(&shared, index)).collect();
         let outbox = initialise(&mut crew[0], setup.image, machine)?;
-        let (workers, watched) = man(crew)?;
         let mut packets = Packets::new(machine);
-        let alone_slots = packets.reserve(alone::SLOTS);
+        crew[0].reserve(packets.reserve(alone::SLOTS));
+        let (workers, watched) = man(crew)?;
         Ok(Self {
             matching: setup.matching,
             mpq: Mpq::new(machine.mpq.count),
@@ -151,10 +147,6 @@ impl Engine {
             totals: Totals::default(),
             busy_ns: 0,
             next_number: 0,
-            waiting: 0,
-            alone: alone_slots.clone(),
-            alone_slots,
-            since_look: 0,
             is_inline: setup.workers <= 1,
             may_wait: setup.workers <= 1 && !setup.observed,
             most_bytes: bytes as usize,
@@ -166,37 +158,54 @@ impl Engine {
 
     /// Takes a frame; what becomes of it is told now or later.
     pub fn offer(&mut self, frame: Incoming<'_>, listener: &mut dyn Listener) {
-        self.totals.packets_in += 1;
-        self.totals.bytes_in += frame.bytes.len() as u64;
-        let verdict = self.matching.classify(frame.bytes);
-        let is_taken = match verdict {
-            Verdict::Matched { context, message, end_of_message: true } if self.may_wait => {
-                self.add_alone((context, message.id), &frame)
+        self.offer_all([frame], listener);
+    }
+
+    /// Takes frames as if they were offered one after the other: what short handlers cost is least where there
+    /// are many.
+    #[inline]
+    pub fn offer_all<'a>(
+        &mut self,
+        frames: impl IntoIterator<Item = Incoming<'a>>,
+        listener: &mut dyn Listener,
+    ) {
+        let mut frames = frames.into_iter();
+        loop {
+            match self.fill(&mut frames) {
+                Filled::End => return,
+                Filled::Look => {}
+                Filled::Other(frame, matched, id) => self.take(frame, matched, id, listener),
             }
-            _ => false,
-        };
-        if !is_taken {
-            self.take(verdict, frame, listener);
-        }
-        self.since_look += 1;
-        if self.since_look >= FRAMES_PER_LOOK {
-            self.since_look = 0;
-            self.collect(false, listener);
+            if self.totals.packets_in.is_multiple_of(FRAMES_PER_LOOK) {
+                self.collect(false, listener);
+            }
         }
     }
 
-    /// Takes a frame that goes none of the shortest ways.
+    /// Takes a frame that goes none of the shortest ways, of a context whose rules it matches, and with its
+    /// message's id if it has one already.
     #[inline(never)]
-    fn take(&mut self, verdict: Verdict, frame: Incoming<'_>, listener: &mut dyn Listener) {
+    fn take(
+        &mut self,
+        Incoming { bytes: frame, skip, tag }: Incoming<'_>,
+        matched: Option<u32>,
+        id: Option<u32>,
+        listener: &mut dyn Listener,
+    ) {
+        let verdict = match (matched, id) {
+            (Some(context), Some(id)) => Verdict::alone(context, id),
+            _ => self.matching.classify_matched(frame, matched),
+        };
         let Verdict::Matched { context, message, end_of_message } = verdict else {
             self.totals.unmatched += 1;
             let time = self.time();
-            return listener.hear(&Event::Unmatched { time, frame: frame.bytes });
+            return listener.hear(&Event::Unmatched { time, frame });
         };
+        self.run_waiting();
         self.totals.matched += 1;
-        let seen = frame.bytes.get(frame.skip as usize..).unwrap_or(&[]);
+        let seen = frame.get(skip as usize..).unwrap_or(&[]);
         if seen.len() > self.most_bytes {
-            return self.drop_frame(frame.bytes, DropReason::TooLarge, listener);
+            return self.drop_frame(frame, DropReason::TooLarge, listener);
         }
         let number = self.next_number;
         self.next_number += 1;
@@ -204,10 +213,9 @@ impl Engine {
             true => self.mpq.queue_of_alone((context, message.id)),
             false => None,
         };
-        self.run_waiting();
         let packet = Packet {
             number,
-            tag: frame.tag,
+            tag,
             context,
             message: message.id,
             bytes: seen.len() as u32,
@@ -216,8 +224,8 @@ impl Engine {
             ..Packet::default()
         };
         match alone {
-            Some(queue) => self.run_alone_timed(packet, queue, seen, listener),
-            None => self.enqueue(packet, seen, frame.bytes, listener),
+            Some(queue) => self.run_alone(packet, queue, seen, listener),
+            None => self.enqueue(packet, seen, frame, listener),
         }
     }
 
@@ -228,7 +236,7 @@ impl Engine {
         }
         let Some(slot) = self.packets.take(packet) else { return };
         // SAFETY: the slot is this packet's, is as large as the largest packet, and no handler has it.
-        unsafe { place(seen, self.packets.address(slot)) };
+        unsafe { place(seen, [self.packets.address(slot)]) };
         if self.join_message(slot, packet.context, listener) {
             self.run_ready(listener);
         } else {
@@ -255,7 +263,8 @@ impl Engine {
     pub fn totals(&self) -> Totals {
         let mhz = u128::from(self.shared.machine.clock.frequency_mhz);
         Totals {
-            resident: self.packets.inside() + self.waiting,
+            matched: self.totals.matched + self.waiting(),
+            resident: self.packets.inside() + self.waiting(),
             busy_cycles: (u128::from(self.busy_ns) * mhz / 1000) as u64,
             ..self.totals.clone()
         }

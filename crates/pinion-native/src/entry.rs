@@ -20,12 +20,10 @@ pub struct Entry {
     pub l2_packet: [u32; 2],
     /// Number of the packet's bytes in L2.
     pub bytes: u32,
-    /// Its context.
-    pub context_id: u32,
-    /// Numbers its packet.
-    pub packet: u64,
     /// Its message.
     pub message: u32,
+    /// Numbers its packet.
+    pub packet: u64,
 }
 
 impl Entry {
@@ -37,7 +35,6 @@ impl Entry {
         l1_packet: [0; 2],
         l2_packet: [0; 2],
         bytes: 0,
-        context_id: 0,
         packet: 0,
         message: 0,
     };

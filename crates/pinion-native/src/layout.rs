@@ -18,6 +18,8 @@ pub const TASK_WORDS: usize = 10 + 2 * 16;
 /// Holds what tasks of a context have in common.
 #[derive(Clone, Debug)]
 pub struct ContextLayout {
+    /// Its number.
+    pub context: u32,
     /// The task as C's `task_t`; the words of the packet are filled in per task.
     pub task: [u32; TASK_WORDS],
     /// The handlers' addresses, 0 for none: header, payload, completion.
@@ -79,7 +81,11 @@ impl TaskWords {
 
 impl ContextLayout {
     /// Lays a context out.
-    pub fn new(machine: &Machine, context: &ExecutionContext, floor_ns: u64) -> Self {
+    pub fn new(
+        machine: &Machine,
+        (number, context): (u32, &ExecutionContext),
+        floor_ns: u64,
+    ) -> Self {
         let words = TaskWords::of(machine);
         let scratchpad = |cluster: u32| {
             machine.l1.base
@@ -104,6 +110,7 @@ impl ContextLayout {
         let handlers = kinds.map(address);
         let limit_cycles = watchdog_cycles(machine, context);
         Self {
+            context: number,
             task: task.try_into().unwrap_or([0; TASK_WORDS]),
             handlers,
             only_handler: match handlers.map(|handler| (handler != 0).then_some(handler)) {

@@ -42,6 +42,7 @@ mod memory;
 mod mpq;
 mod outbox;
 mod packets;
+mod row;
 mod scene;
 mod services;
 mod signals;

@@ -68,17 +68,15 @@ impl Mpq {
         }
     }
 
-    /// Tells whether a message has a queue.
-    #[inline]
-    fn has(&self, key: Key) -> bool {
-        !self.by_message.is_empty() && self.by_message.contains_key(&key)
-    }
-
     /// Gives the queue that a message of a single packet would take: `None` if it has one already, or
     /// if none is free.
-    #[inline]
     pub fn queue_of_alone(&self, key: Key) -> Option<u32> {
-        if self.has(key) { None } else { self.find_free(key.1) }
+        if self.by_message.contains_key(&key) { None } else { self.find_free(key.1) }
+    }
+
+    /// Says which bits of a message's id name that queue, where no message has one.
+    pub fn bits_while_idle(&self) -> Option<u32> {
+        self.by_message.is_empty().then(|| self.queues.len() as u32 - 1)
     }
 
     /// Finds a free queue as the NIC does: the one that the id names, or the next free one.
@@ -222,7 +220,7 @@ mod tests {
         let completion = mpq.next_task(&packets).unwrap();
         assert_eq!((completion.kind, completion.slot), (HandlerKind::Completion, payloads[2].slot));
         mpq.complete(completion.queue, completion.kind);
-        assert!(!mpq.has((0, 7)));
+        assert_eq!(mpq.bits_while_idle(), Some(3));
     }
 
     #[test]

@@ -173,11 +173,11 @@ impl Ports {
     /// The running handler's context, packet and stack are mapped.
     pub unsafe fn fail(&mut self, fault: Fault, address: u32, stop: Stop) {
         // SAFETY: the caller's promise.
-        let kept = unsafe { self.keep(&stop) };
+        let (kept, context) = unsafe { (self.keep(&stop), (*self.entry.context).context) };
         self.trail.clear();
         let pc = stop.pc;
         let failure = Failure {
-            context: self.entry.context_id,
+            context,
             message: self.entry.message,
             packet: self.entry.packet,
             fault,

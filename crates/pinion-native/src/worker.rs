@@ -1,6 +1,7 @@
 //! A worker: what an HPU is on the NIC. Takes a job (a handler and its packet), copies the packet to
 //! its place in L1, fills the task, calls the handler, and says how it went.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::compiler_fence;
@@ -15,6 +16,7 @@ use crate::instructions::Counter;
 use crate::layout::{ContextLayout, L2_STATIC_BYTES, TaskWords};
 use crate::memory::Memory;
 use crate::outbox::{Outbox, Ports};
+use crate::row::{self, BLOCK_BYTES, Given, Row, place};
 use crate::scene::{self, Stop};
 use crate::signals::{self, STOP};
 
@@ -24,28 +26,6 @@ pub const ARITHMETIC_CAUSE: u32 = 26;
 
 /// The cause given to a call of the kernel, which handlers behind walls may not make.
 pub const SYSTEM_CALL_CAUSE: u32 = 27;
-
-/// Jobs that may wait to be run one after the other.
-const MOST_WAITING: usize = 64;
-
-/// What a handler is given.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Given {
-    /// The handler's address.
-    pub handler: u32,
-    /// Its context.
-    pub context: u32,
-    /// Its message.
-    pub message: u32,
-    /// Its message's queue, by which handlers know the message.
-    pub queue: u32,
-    /// Numbers its packet.
-    pub packet: u64,
-    /// The packet's place in L2.
-    pub l2_address: u32,
-    /// Number of the packet's bytes.
-    pub bytes: u32,
-}
 
 /// Describes a handler to run, and what comes after it.
 #[derive(Clone, Copy, Debug)]
@@ -109,13 +89,9 @@ pub struct Worker {
     /// Belongs to services while a handler runs: reached through this pointer alone.
     ports: *mut Ports,
     index: u32,
-    /// Its part of the packet buffer in L1, the bytes of it, and those that packets which wait have.
-    l1_packet: u32,
-    l1_bytes: u32,
-    l1_taken: u32,
-    /// The jobs that wait.
-    entries: Vec<Entry>,
-    clusters: u32,
+    /// The jobs that wait: where their packets lie, and what their handlers are to be called with.
+    row: Row,
+    entries: Box<[Entry]>,
     timed: bool,
     /// What it takes to ask for the time, which a handler's time would have on top.
     clock_ns: u64,
@@ -130,6 +106,7 @@ impl Worker {
     /// Makes a worker: the HPU `index`, counted through the clusters.
     pub fn new(shared: &Arc<Shared>, index: u32) -> Self {
         let machine = &shared.machine;
+        let clusters = machine.cluster.count;
         let (cluster, hpu) = (index / machine.cluster.cores, index % machine.cluster.cores);
         let block = block::address(index) as *mut Block;
         let stack = block as u32 + block::STACK_OFFSET as u32;
@@ -139,7 +116,7 @@ impl Worker {
             outbox: Outbox::default(),
             entry: Entry::NONE,
             common: [(machine.l2_handler.base, L2_STATIC_BYTES), (stack, stack_bytes)],
-            clusters: (machine.l1.stride, machine.cluster.count),
+            clusters: (machine.l1.stride, clusters),
             code: (code.0 as u32, (code.1 - code.0) as u32),
             max_packet_bytes: machine.inbound.max_packet_bytes,
             host_offset: shared.memory.host_offset(),
@@ -152,6 +129,7 @@ impl Worker {
         let words = TaskWords::of(machine);
         let slot = l1_slot_bytes(machine);
         let l1 = machine.l1.base + cluster * machine.l1.stride;
+        let l1_end = l1 + machine.packet_buffer_offset() + (hpu + 1) * slot;
         // SAFETY: the block is mapped, zeroed, and this worker's alone.
         unsafe {
             (*block).hart = cluster << 5 | hpu;
@@ -165,11 +143,8 @@ impl Worker {
             block,
             ports,
             index,
-            l1_packet: l1 + machine.packet_buffer_offset() + hpu * slot,
-            l1_bytes: slot,
-            l1_taken: 0,
-            entries: Vec::with_capacity(MOST_WAITING),
-            clusters: machine.cluster.count,
+            row: Row::new((l1_end, slot), clusters),
+            entries: row::entries(words.is_wide()),
             timed: shared.timed,
             clock_ns: if shared.timed { clock_ns() } else { 0 },
             counter: None,
@@ -218,72 +193,79 @@ impl Worker {
         if failed.is_some() {
             self.report();
         }
-        self.empty();
+        self.row.clear();
         // SAFETY: the handler is over.
         let sent_ns = unsafe { (*self.ports).first_sent_ns };
         Ran { failed: failed.is_some(), start_ns, end_ns, sent_ns, instructions }
     }
 
-    /// Tells whether there is room for another packet beside those that wait.
-    #[inline]
-    pub fn has_room(&self, bytes: usize) -> bool {
-        let room = self.l1_bytes - self.l1_taken;
-        let most = if self.words.is_wide() { 1 } else { MOST_WAITING };
-        self.entries.len() < most && bytes <= room as usize
+    /// Gives it a part of the packet buffer in L2, for packets that nobody else puts there.
+    pub fn reserve(&mut self, slots: Range<u32>) {
+        self.row.reserve(slots);
     }
 
-    /// Puts a job behind those that wait, for which there must be room, with its packet in L1.
+    /// Lends where packets wait; [`Self::keep`] takes it back. None where a task has more words than the
+    /// published one, for then none can wait with others, or where a message's home cluster is not among its
+    /// queue's bits.
     #[inline]
-    pub fn add(&mut self, context: &ContextLayout, job: Given) {
-        self.add_with(context, job, None);
+    pub fn row(&self) -> Option<Row> {
+        (!self.words.is_wide() && self.row.has_home_bits()).then_some(self.row)
     }
 
-    /// Does the same with a packet that is not in L2 yet either: both places are written at once.
+    /// Lends what the row's handlers are to be called with.
     #[inline]
-    pub fn add_new(&mut self, context: &ContextLayout, job: Given, packet: &[u8]) {
-        self.add_with(context, job, Some(packet));
+    pub fn entries(&mut self) -> &mut [Entry] {
+        &mut self.entries
     }
 
-    #[inline(always)]
-    fn add_with(&mut self, context: &ContextLayout, job: Given, new: Option<&[u8]>) {
+    /// Keeps what has come to the row.
+    #[inline]
+    pub fn keep(&mut self, row: Row) {
+        self.row = row;
+    }
+
+    /// Gives where the next packet is to lie in L2 that nobody else puts there.
+    pub fn next_in_l2(&self) -> u32 {
+        self.row.next_in_l2()
+    }
+
+    /// Counts the packets that wait.
+    #[inline]
+    pub fn waiting(&self) -> u64 {
+        self.row.waiting() as u64
+    }
+
+    /// Puts a job behind those that wait, for which there must be room, with its packet, which lies in L2, in L1.
+    #[inline]
+    fn add(&mut self, context: &ContextLayout, job: Given) {
         let bytes = job.bytes.min(context.l1_bytes);
-        let at = self.l1_packet + self.l1_taken;
-        let home = match self.clusters.is_power_of_two() {
-            true => job.queue & (self.clusters - 1),
-            false => job.queue % self.clusters,
-        };
-        let entry = Entry {
-            context,
-            handler: job.handler,
-            queue: job.queue,
-            l1_packet: [at, bytes],
-            l2_packet: [job.l2_address, home],
-            bytes: job.bytes,
-            context_id: job.context,
-            packet: job.packet,
-            message: job.message,
-        };
-        self.l1_taken += bytes.next_multiple_of(BLOCK_BYTES as u32);
-        // SAFETY: the packet's places are this worker's alone until the handler has returned, and are
-        // rounded up to blocks; no handler runs.
-        unsafe {
-            if let Some(packet) = new {
-                place(packet, job.l2_address);
-                place(packet.get(..bytes as usize).unwrap_or(packet), at);
-            } else {
-                copy_blocks(job.l2_address as *const u8, at as *mut u8, bytes as usize);
-            }
-            if self.words.is_wide() {
-                let driver = &mut (*self.block).driver;
-                let words = self.words.count();
-                driver[self.words.start..][..words].copy_from_slice(&context.task[..words]);
-                driver[self.words.packet()..][..2].copy_from_slice(&entry.l1_packet);
-                let l2_words = &mut driver[self.words.l2_packet()..][..3];
-                l2_words[..2].copy_from_slice(&entry.l2_packet);
-                l2_words[2] = entry.queue;
+        if bytes > 0 {
+            // SAFETY: the packet's places are this worker's alone until the handler has returned; no handler runs.
+            unsafe {
+                let l2 = job.l2_address as *const u8;
+                let packet = std::slice::from_raw_parts(l2, bytes as usize);
+                place(packet, [self.row.next_in_l1()]);
             }
         }
-        self.entries.push(entry);
+        let home = self.row.home(job.queue);
+        self.row.note(&mut self.entries, context, job, (bytes, home));
+        if self.words.is_wide() {
+            self.write_wide_task(&context.task);
+        }
+    }
+
+    /// Writes the only task that waits where it has more words than the published one.
+    #[cold]
+    fn write_wide_task(&mut self, task: &[u32]) {
+        let Some(entry) = self.entries.first() else { return };
+        // SAFETY: no handler runs.
+        let driver = unsafe { &mut (*self.block).driver };
+        let words = self.words.count();
+        driver[self.words.start..][..words].copy_from_slice(&task[..words]);
+        driver[self.words.packet()..][..2].copy_from_slice(&entry.l1_packet);
+        let l2_words = &mut driver[self.words.l2_packet()..][..3];
+        l2_words[..2].copy_from_slice(&entry.l2_packet);
+        l2_words[2] = entry.queue;
     }
 
     /// Runs what waits; handlers' ends are in the outbox.
@@ -293,12 +275,7 @@ impl Worker {
             self.report();
             first = failed + 1;
         }
-        self.empty();
-    }
-
-    fn empty(&mut self) {
-        self.entries.clear();
-        self.l1_taken = 0;
+        self.row.clear();
     }
 
     /// Runs the application's own initialisation.
@@ -311,7 +288,10 @@ impl Worker {
     /// behind which none has been called.
     #[inline]
     fn enter(&mut self, first: usize) -> Option<usize> {
-        let entries = self.entries.get(first..).filter(|entries| !entries.is_empty())?;
+        let entries = self.entries.get(first..self.row.waiting())?;
+        if entries.is_empty() {
+            return None;
+        }
         let range = entries.as_ptr_range();
         // SAFETY: the handlers are code of the program, the stack is this worker's, and whatever a handler
         // does ends here: by returning, or by a signal that leaves it.
@@ -386,48 +366,10 @@ fn clock_ns() -> u64 {
     (0..256).map(|_| between()).min().unwrap_or(0)
 }
 
-/// Copies packets in blocks of so many bytes.
-pub const BLOCK_BYTES: usize = 64;
-
 /// Gives the bytes that a worker has for a packet in L1: the packet buffer, divided among the cores.
 pub fn l1_slot_bytes(machine: &Machine) -> u32 {
     let share = machine.l1.packet_buffer_bytes / machine.cluster.cores;
     share / BLOCK_BYTES as u32 * BLOCK_BYTES as u32
-}
-
-/// Copies whole blocks: fewer decisions than a copy to the byte.
-///
-/// # Safety
-/// Both places have room for `bytes` rounded up to blocks, and do not overlap.
-#[inline]
-unsafe fn copy_blocks(from: *const u8, to: *mut u8, bytes: usize) {
-    let (from, to) = (from.cast::<[u8; BLOCK_BYTES]>(), to.cast::<[u8; BLOCK_BYTES]>());
-    for block in 0..bytes.div_ceil(BLOCK_BYTES) {
-        // SAFETY: the caller's promise; arrays of bytes need no alignment.
-        unsafe { to.add(block).write(from.add(block).read()) };
-    }
-}
-
-/// Puts a packet into its place in L2 or L1.
-///
-/// # Safety
-/// The place has room for it and nobody else touches it.
-#[inline]
-pub unsafe fn place(packet: &[u8], slot: u32) {
-    type Block = [u8; BLOCK_BYTES];
-    let (from, to, bytes) = (packet.as_ptr(), slot as *mut u8, packet.len());
-    // SAFETY: the caller's promise; blocks lie within the packet, the last one ends with it.
-    unsafe {
-        if bytes < BLOCK_BYTES {
-            return std::ptr::copy_nonoverlapping(from, to, bytes);
-        }
-        let last = bytes - BLOCK_BYTES;
-        let copy = |at: usize| {
-            to.add(at).cast::<Block>().write(from.add(at).cast::<Block>().read());
-        };
-        (0..last).step_by(BLOCK_BYTES).for_each(copy);
-        copy(last);
-    }
 }
 
 /// Gives the RISC-V exception code that says the same (privileged architecture, `mcause`).

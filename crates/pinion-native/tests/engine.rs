@@ -206,7 +206,8 @@ fn packets_that_wait_for_each_other_fare_as_those_that_do_not() {
             Generator::new(spec.parse().unwrap()).next().unwrap().bytes
         })
         .collect();
-    let [one_by_one, together] = [true, false].map(|observed| {
+    let ways = [(true, false), (false, false), (false, true)];
+    let [one_by_one, together, at_once] = ways.map(|(observed, at_once)| {
         let setup = Setup {
             matching: support::matching(&rules, 1),
             observed,
@@ -215,11 +216,19 @@ fn packets_that_wait_for_each_other_fare_as_those_that_do_not() {
         };
         let mut engine = Engine::new(setup).unwrap();
         let mut outcome = Outcome::default();
-        for (tag, bytes) in frames.iter().enumerate() {
-            engine.offer(Incoming { bytes, skip: 0, tag: tag as u64 }, &mut outcome);
+        let mut incoming = (0..).zip(&frames).map(|(tag, bytes)| Incoming { bytes, skip: 0, tag });
+        while let Some(frame) = incoming.next() {
+            let tag = frame.tag;
+            engine.offer(frame, &mut outcome);
             let totals = engine.totals();
-            assert_eq!((totals.conserved(), totals.matched), (Ok(()), tag as u64 + 1));
+            assert_eq!((totals.conserved(), totals.matched), (Ok(()), tag + 1));
+            if at_once {
+                // Some are there already, as of whoever offers some more.
+                engine.offer_all(incoming.by_ref().take(150), &mut outcome);
+            }
         }
+        let totals = engine.totals();
+        assert_eq!((totals.packets_in, totals.matched, totals.conserved()), (400, 400, Ok(())));
         engine.settle(&mut outcome);
         let mut counts = [0; 4];
         assert!(engine.read_host(contexts[0].host_memory_address, &mut counts));
@@ -232,8 +241,10 @@ fn packets_that_wait_for_each_other_fare_as_those_that_do_not() {
     let kinds = |outcome: &Outcome| -> Vec<(u64, u32, Fault)> {
         outcome.faults.iter().map(|&(packet, message, fault, _)| (packet, message, fault)).collect()
     };
-    assert_eq!(kinds(&one_by_one), kinds(&together));
-    assert_eq!(one_by_one.sent, together.sent);
+    for other in [together, at_once] {
+        assert_eq!(kinds(&one_by_one), kinds(&other));
+        assert_eq!(one_by_one.sent, other.sent);
+    }
 }
 
 #[test]

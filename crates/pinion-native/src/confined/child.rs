@@ -8,7 +8,7 @@ use pinion_spin::{Event, Hears, Interest, Spin};
 
 use super::walls;
 use super::wire::{Ask, Bounds, Reader, Writer};
-use crate::engine::{Engine, Incoming, Setup};
+use crate::engine::{Engine, Setup};
 
 /// Sends a piece of an answer when so many bytes are collected.
 const PIECE_BYTES: usize = 1 << 20;
@@ -46,9 +46,7 @@ fn serve(setup: Setup<'_>, ears: &mut Ears) {
         let mut request = Reader::new(request, bounds);
         match ask {
             Ask::Frames | Ask::Settle => {
-                while let Some((bytes, skip, tag)) = request.frame() {
-                    engine.offer(Incoming { bytes, skip, tag }, ears);
-                }
+                engine.offer_all(request.frames(), ears);
                 match ask {
                     Ask::Settle => engine.settle(ears),
                     _ => engine.poll(ears),

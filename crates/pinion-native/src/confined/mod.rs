@@ -270,6 +270,21 @@ impl Runner {
         }
     }
 
+    /// Takes frames as if they were offered one after the other: what short handlers cost is least where there
+    /// are many.
+    pub fn offer_all<'a>(
+        &mut self,
+        frames: impl IntoIterator<Item = Incoming<'a>>,
+        listener: &mut dyn Listener,
+    ) {
+        match self {
+            Self::Bare(engine) => engine.offer_all(frames, listener),
+            Self::Confined(engine) => {
+                frames.into_iter().for_each(|frame| engine.offer(frame, listener));
+            }
+        }
+    }
+
     /// Lets workers get on with what they have; tells what came out so far.
     pub fn poll(&mut self, listener: &mut dyn Listener) {
         match self {

@@ -49,7 +49,7 @@ pub(super) fn initialise(
     let start = image.symbol(START).ok_or(NativeError::NoRuntime(START))?;
     signals::adopt(worker.block());
     let watchdog = Watchdog::start(vec![watched_here(worker)])?;
-    let nobody = ContextLayout::new(machine, &ExecutionContext::default(), FLOOR_NS);
+    let nobody = ContextLayout::new(machine, (0, &ExecutionContext::default()), FLOOR_NS);
     worker.run_init(start.address as u32, &nobody);
     drop(watchdog);
     signals::release();

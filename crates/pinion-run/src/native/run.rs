@@ -80,10 +80,10 @@ impl Executor for Batched {
             }
         }
         let began = Instant::now();
-        for frame in &self.batch {
-            let incoming = Incoming { bytes: &frame.bytes, skip: frame.skip, tag: frame.tag };
-            self.engine.offer(incoming, ears);
-        }
+        let frames = self.batch.iter();
+        let frames =
+            frames.map(|Frame { bytes, skip, tag, .. }| Incoming { bytes, skip: *skip, tag: *tag });
+        self.engine.offer_all(frames, ears);
         match is_over {
             true => self.engine.settle(ears),
             false => self.engine.poll(ears),

@@ -12,6 +12,7 @@ use pinion_spin::{
 };
 
 use super::{Bounds, Memory, Said, part};
+use crate::engine::Incoming;
 
 const KINDS: [HandlerKind; 3] =
     [HandlerKind::Header, HandlerKind::Payload, HandlerKind::Completion];
@@ -106,10 +107,17 @@ impl Reader {
         Some(&self.bytes[span])
     }
 
-    /// Takes a frame of a request: bytes, how many of them handlers do not see, and the tag.
-    pub fn frame(&mut self) -> Option<(&[u8], u32, u64)> {
-        let (skip, tag) = (self.u32()?, self.u64()?);
-        Some((self.bytes()?, skip, tag))
+    /// Gives the frames of a request, which has nothing else.
+    pub fn frames(&self) -> impl Iterator<Item = Incoming<'_>> {
+        let mut left = self.rest();
+        std::iter::from_fn(move || {
+            let (skip, rest) = left.split_first_chunk()?;
+            let (tag, rest) = rest.split_first_chunk()?;
+            let (length, rest) = rest.split_first_chunk()?;
+            let (bytes, rest) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
+            left = rest;
+            Some(Incoming { bytes, skip: u32::from_le_bytes(*skip), tag: u64::from_le_bytes(*tag) })
+        })
     }
 
     /// Takes an area of memory.
