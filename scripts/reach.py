@@ -96,6 +96,7 @@ TABLE = [
     ("scripts/tuned.py", ["release"]),
     ("scripts/wheel.sh", ["python"]),
     ("scripts/scale.py", ["python"]),
+    ("scripts/cargo_test.py", ["cargo", "tools"]),
     ("docs/src/python.md", ["python"]),
     ("tests/golden/*", ["golden", "tools"]),
     ("tests/speed/*", ["tools", "speed"]),

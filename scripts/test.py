@@ -64,7 +64,7 @@ STEPS = {
     "without-jit": [
         *("cargo", "check", "--package", "pinion", "--no-default-features", "--locked"),
     ],
-    "cargo": ["cargo", "test", "--workspace", "--locked", "--no-fail-fast", *mpi()],
+    "cargo": [PYTHON, "scripts/cargo_test.py", "--workspace", "--locked", *mpi()],
     "rustdoc": ["cargo", "doc", "--workspace", "--no-deps", "--locked"],
     "speed": [PYTHON, "tests/speed/run.py"],
     "python": [PYTHON, "tests/python/run.py", "--pinion", PINION],
@@ -156,14 +156,16 @@ def run_step(name, write):
             for line in process.stdout:
                 write(line)
                 counts.read(line)
-        status = process.returncode
+            _, status, usage = os.wait4(process.pid, 0)
+            status = process.returncode = os.waitstatus_to_exitcode(status)
+        processors = usage.ru_utime + usage.ru_stime
     except OSError as problem:
         write(f"{problem}\n".encode())
-        status = 127
+        status, processors = 127, 0
     counts.close(status == 0)
     seconds = time.monotonic() - started
     how = "ok" if status == 0 else f"FAILED ({status})"
-    write(f"== {name}: {how}, {seconds:.0f} s\n".encode())
+    write(f"== {name}: {how}, {seconds:.0f} s, {processors:.0f} s of processor time\n".encode())
     return counts
 
 
