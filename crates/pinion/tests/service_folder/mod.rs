@@ -6,8 +6,15 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::LazyLock;
 
+use pinion::hardware::verilator;
 use serde_json::Value;
+
+/// Where Verilator is. The command looks for what `scripts/setup.sh` has brought above its own place and that
+/// where it runs, and both may lie elsewhere.
+static VERILATOR: LazyLock<Option<PathBuf>> =
+    LazyLock::new(|| verilator::find().ok().map(|found| found.program));
 
 /// A folder of its own, removed at the end.
 pub struct Folder(pub PathBuf);
@@ -39,6 +46,7 @@ impl Folder {
             .args(arguments)
             .current_dir(&self.0)
             .env("PINION_SDK", repository().join("sdk"))
+            .envs(VERILATOR.as_ref().map(|program| (verilator::VARIABLE, program)))
             .output()
             .unwrap()
     }
