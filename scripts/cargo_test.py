@@ -4,7 +4,7 @@
     python3 scripts/cargo_test.py [--jobs N] [CARGO OPTION]...
 
 cargo runs one test binary after the other, each with a thread for every processor: where one waits for its
-last test, or has a single one, the other processors do nothing, a third of the time in all. Here cargo
+last test, or has a single one, the other processors do nothing, a quarter of the time in all. Here cargo
 compiles and tests documentation; between the two, as many binaries as there are processors run side by side,
 with half as many threads each, the longest first. What one prints comes whole, when it has ended. As with
 cargo, a test begins in its package's folder. Exit status 0 if all pass.
@@ -62,7 +62,7 @@ def libraries():
 
 
 def run(binary, threads, environment):
-    """Runs one; gives whether its tests passed, what it printed, and seconds."""
+    """Runs one; gives its exit status, what it printed, and seconds."""
     _, folder, path = binary
     started = time.monotonic()
     done = subprocess.run(

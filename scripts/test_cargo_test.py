@@ -43,7 +43,8 @@ class Binaries(unittest.TestCase):
         self.assertEqual((threads, folder), ("--test-threads=3", manifest))
 
     def test_one_that_fails_is_named_and_the_others_still_run(self):
-        failed, told = self.run_all(("bad", "echo no; exit 101"), ("killed", "kill -9 $$"), ("good", "echo yes"))
+        bad, killed = ("bad", "echo no; exit 101"), ("killed", "kill -9 $$")
+        failed, told = self.run_all(bad, killed, ("good", "echo yes"))
         self.assertEqual([name.split()[0] for name in sorted(failed)], ["bad", "killed"])
         self.assertIn("yes\n", told)
 

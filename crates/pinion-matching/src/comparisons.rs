@@ -2,6 +2,7 @@
 //! what [`Ruleset::matches`] says. Of rules that want one value, mask and value are kept as the word's bytes
 //! lie in the packet, so that no word is turned round.
 
+use super::rule::word_at;
 use super::{Compare, Mode, Rule, Ruleset};
 
 /// Compares a packet with a ruleset.
@@ -39,11 +40,7 @@ impl Exact {
     /// Does the same where the packet ends within the word or before it.
     #[cold]
     fn matches_short(&self, packet: &[u8]) -> bool {
-        let mut bytes = [0; 4];
-        for (byte, &there) in bytes.iter_mut().zip(packet.iter().skip(self.end - 4)) {
-            *byte = there;
-        }
-        u32::from_ne_bytes(bytes) & self.mask == self.value
+        word_at(packet, self.end - 4).to_be() & self.mask == self.value
     }
 }
 
