@@ -4,6 +4,7 @@
 
 pub mod arbiter;
 pub mod axi_path;
+pub mod beat_windows;
 pub mod block;
 pub mod calendar;
 pub mod config;

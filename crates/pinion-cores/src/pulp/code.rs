@@ -279,16 +279,25 @@ impl Code {
         let alignment = match kind {
             Kind::Lb | Kind::Lbu | Kind::Sb => 0,
             Kind::Lh | Kind::Lhu | Kind::Sh => 1,
-            _ => 3,
+            _ if kind.adds() => step << 2,
+            _ if kind.accesses() => 3,
+            _ => 0,
         };
         let flag = |flag, is_set| if is_set { flag } else { 0 };
         let flags = flag(Flags::KEEPS, kind != Kind::Sw)
             | flag(Flags::WRITES, is_store || is_atomic)
             | flag(Flags::ATOMIC, is_atomic)
             | flag(Flags::USED_NEXT, is_used_next)
-            | flag(Flags::JUMPED_TO, loads && is_jumped_to);
+            | flag(Flags::JUMPED_TO, loads && is_jumped_to)
+            | flag(Flags::LEADS, kind.accesses() && self.leads_to_access(place + u32::from(step)));
         let loaded = if loads { rd } else { NO_REGISTER };
-        let [rd, rs1, rs2] = [rd, instruction.rs1, instruction.rs2].map(Register::new);
+        let [rd, mut rs1, mut rs2] = [rd, instruction.rs1, instruction.rs2].map(Register::new);
+        if kind == Kind::Set {
+            rs1 = Register::X0;
+        }
+        if matches!(kind, Kind::Set | Kind::Addi) {
+            rs2 = Register::X0;
+        }
         let block = self.micro.get(place as usize).map_or(0, |one| one.block);
         let micro = MicroOp { imm, kind, rd, rs1, rs2, step, block, ..UNKNOWN };
         let mut micro = MicroOp { alignment, loaded, flags: Flags(flags), ..micro };
@@ -300,6 +309,14 @@ impl Code {
             micro.run = next.run + 1;
         }
         micro
+    }
+
+    /// Says whether there is an access at a place, or a sum and behind it one.
+    fn leads_to_access(&self, place: u32) -> bool {
+        let access = self.micro.get(place as usize).and_then(|one| {
+            if one.kind.adds() { self.micro.get((place + one.skip()) as usize) } else { Some(one) }
+        });
+        access.is_some_and(|access| access.kind.accesses())
     }
 
     fn kind(&self, instruction: &Instruction, pc: u32) -> (Kind, u32) {

@@ -32,18 +32,21 @@ pub struct Start {
     pub waited: bool,
     /// Cycles until the next instruction that are not counted yet: the access's response.
     pub response: u64,
+    /// Whether that is an access, or a sum and behind it one.
+    pub leads: bool,
 }
 
 impl Start {
     /// Nothing is known yet.
     pub const NONE: Self =
-        Self { place: 0, loaded: NO_REGISTER, stalls: 0, waited: false, response: 0 };
+        Self { place: 0, loaded: NO_REGISTER, stalls: 0, waited: false, response: 0, leads: false };
 
     /// Goes on behind an access that has just been executed, at a place, and did not wait.
     #[inline(always)]
     pub fn behind(access: &MicroOp, place: u32, response: u64) -> Self {
         let (place, stalls) = (place + u32::from(access.step), access.flags.stalls_next());
-        Self { place, loaded: access.loaded, stalls, waited: false, response }
+        let leads = access.flags.leads_to_access();
+        Self { place, loaded: access.loaded, stalls, waited: false, response, leads }
     }
 
     /// Takes it from a core whose state is whole; the core does not remember what it loaded any more.
@@ -53,7 +56,7 @@ impl Start {
         let loaded = std::mem::replace(&mut core.loaded, NO_REGISTER);
         let next = code.at(place).filter(|_| loaded != NO_REGISTER);
         let stalls = next.is_some_and(|instruction| waits_for(instruction, loaded)).into();
-        Self { place, loaded, stalls, waited: core.waited, response: 0 }
+        Self { place, loaded, stalls, waited: core.waited, ..Self::NONE }
     }
 
     /// Gives it back to a core: its state is whole then.
@@ -140,23 +143,30 @@ pub fn run_to_near<P: HeldLines + Destinations + Copy>(
         };
         reach = entered;
     }
-    if start.stalls + start.response != 0 {
-        now += start.stalls * costs.load_use;
-        core.stalls.load_use += now - *time;
-    }
+    // Whether it waits for what was loaded cannot be foreseen either.
+    now += start.stalls * costs.load_use;
+    core.stalls.load_use += now - *time;
     let ops = within(micro, reach);
-    // Accesses often follow each other.
-    if let Some(one) = ops.get(place as usize)
-        && one.kind.accesses()
+    // Accesses often follow each other, or there is a sum between them: which of both cannot be foreseen.
+    if start.leads
+        && let Some(one) = ops.get(place as usize)
+        && let at = place + one.skip()
+        && let Some(access) = ops.get(at as usize)
     {
-        let address = one.rs1.of(&core.hart.x).wrapping_add(one.imm);
+        let x = &mut core.hart.x;
+        let before = one.added().of(x);
+        let sums = one.add(x);
+        let address = access.rs1.of(x).wrapping_add(access.imm);
         if port.is_near(address) {
-            (core.left, core.jumped, core.waited) = (now, false, start.waited);
-            core.hart.pc = base.wrapping_add(place << 1);
+            now += sums;
+            core.hart.instret += sums;
+            (core.left, core.jumped, core.waited) = (now, false, start.waited & (sums == 0));
+            core.hart.pc = base.wrapping_add(at << 1);
             core.buffer.note(core.hart.pc);
             *time = now;
-            return near(address, place, one, ops, stop);
+            return near(address, at, access, ops, stop);
         }
+        one.added().set(x, before);
     }
     let start = Start { place, ..start };
     run_on(core, port, costs, (code, micro), (start, reach, ops), (now, begun), time, stop)
@@ -335,8 +345,7 @@ pub(super) fn run_on<'a, P: HeldLines + Destinations + Copy>(
                     continue 'run;
                 }
                 Kind::Other => break 'run End::Other,
-                Kind::Set => one.imm,
-                Kind::Addi => a.wrapping_add(one.imm),
+                Kind::Set | Kind::Addi | Kind::Add => one.sum(x),
                 Kind::Slti => u32::from((a as i32) < one.imm as i32),
                 Kind::Sltiu => u32::from(a < one.imm),
                 Kind::Xori => a ^ one.imm,
@@ -345,7 +354,6 @@ pub(super) fn run_on<'a, P: HeldLines + Destinations + Copy>(
                 Kind::Slli => a.wrapping_shl(one.imm),
                 Kind::Srli => a.wrapping_shr(one.imm),
                 Kind::Srai => (a as i32).wrapping_shr(one.imm) as u32,
-                Kind::Add => a.wrapping_add(b()),
                 Kind::Sub => a.wrapping_sub(b()),
                 Kind::Sll => a.wrapping_shl(b()),
                 Kind::Slt => u32::from((a as i32) < b() as i32),

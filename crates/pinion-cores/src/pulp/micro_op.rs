@@ -1,5 +1,7 @@
 //! Micro-operations: instructions, ready to be executed by the [lean loop](super::lean).
 
+use std::hint::select_unpredictable;
+
 use pinion_isa::AmoOp;
 
 use super::NO_REGISTER;
@@ -43,6 +45,7 @@ pub enum Kind {
     /// Puts its immediate into the register: `lui`, and `auipc`.
     Set,
     Addi,
+    Add,
     Slti,
     Sltiu,
     Xori,
@@ -51,7 +54,6 @@ pub enum Kind {
     Slli,
     Srli,
     Srai,
-    Add,
     Sub,
     Sll,
     Slt,
@@ -68,6 +70,13 @@ impl Kind {
     #[inline(always)]
     pub const fn computes(self) -> bool {
         self as u8 >= Self::Set as u8
+    }
+
+    /// Whether it puts the sum of its registers and its immediate into a register: so for three kinds, without a choice
+    /// among them.
+    #[inline(always)]
+    pub const fn adds(self) -> bool {
+        (self as u8).wrapping_sub(Self::Set as u8) <= Self::Add as u8 - Self::Set as u8
     }
 
     /// Whether it accesses memory.
@@ -154,7 +163,8 @@ pub struct MicroOp {
     pub rs2: Register,
     /// Its length in half words.
     pub step: u8,
-    /// Bits of an address that must be 0, lest the access lies in two words.
+    /// Bits of an address that must be 0, lest the access lies in two words; of what [adds](Kind::adds) four times its
+    /// length, see [`Self::skip`].
     pub alignment: u8,
     /// The destination register if it is loaded, else [`NO_REGISTER`].
     pub loaded: u8,
@@ -167,6 +177,32 @@ pub struct MicroOp {
 const _: () = assert!(size_of::<MicroOp>() <= 16);
 
 impl MicroOp {
+    /// Gives how far behind it an access is looked for that may come directly or behind a sum: its length if it
+    /// [adds](Kind::adds), 0 if it accesses memory itself. It is a number of its own, for a choice would be a jump.
+    #[inline(always)]
+    pub const fn skip(&self) -> u32 {
+        (self.alignment >> 2) as u32
+    }
+
+    /// Gives the sum of what [adds](Kind::adds), of which of three kinds it may be: one addend or two are 0.
+    #[inline(always)]
+    pub fn sum(&self, x: &[u32; 32]) -> u32 {
+        self.rs1.of(x).wrapping_add(self.rs2.of(x)).wrapping_add(self.imm)
+    }
+
+    /// Names the register of the sum, if it [adds](Kind::adds), else x0, into which nothing goes.
+    #[inline(always)]
+    pub fn added(&self) -> Register {
+        select_unpredictable(self.skip() != 0, self.rd, Register::X0)
+    }
+
+    /// Puts the sum into its register, if it [adds](Kind::adds), without a choice; gives 1 then, else 0.
+    #[inline(always)]
+    pub fn add(&self, x: &mut [u32; 32]) -> u64 {
+        self.added().set(x, self.sum(x));
+        u64::from(self.skip() != 0)
+    }
+
     /// Whether its access to an address lies in two words.
     #[inline]
     pub const fn lies_in_two(&self, address: u32) -> bool {
@@ -184,6 +220,13 @@ impl Flags {
     pub(super) const KEEPS: u8 = 4;
     pub(super) const ATOMIC: u8 = 8;
     pub(super) const JUMPED_TO: u8 = 16;
+    pub(super) const LEADS: u8 = 32;
+
+    /// Whether another access is behind it, directly or behind a sum.
+    #[inline(always)]
+    pub const fn leads_to_access(self) -> bool {
+        self.0 & Self::LEADS != 0
+    }
 
     /// How often the instruction behind it waits for the register that it loads: once or not at all.
     #[inline(always)]

@@ -164,6 +164,7 @@ impl Clusters {
                 self.lane_next[cluster] = now;
                 return None;
             }
+            let beats_bit = banks.rules.come_to(now);
             let mut turns = lane.calendar.begin(now);
             while let Some(index) = turns.next_core() {
                 let due = lane.due[index % CORES];
@@ -175,10 +176,11 @@ impl Clusters {
                     && let Some(one) = micro.get(due.place as usize)
                     && let Some(core) = cores.get_mut(index)
                     && let Some(word) = word_of(bytes, base, core, one, due.address)
-                    && banks.rules.goes_first(now, due.address)
+                    && let beats = banks.rules.beats_from(beats_bit, due.address)
+                    && beats & 1 == 0
                 {
                     let atomic = one.flags.is_atomic();
-                    banks.rules.serve_alone(bank, index, now, due.address, atomic);
+                    banks.rules.serve_alone(bank, index, now, (due.address, atomic), beats);
                     let (mut time, mut stop);
                     let next = if let Some(placed) = block_of(blocks, one.block)
                         && placed.is_reached(&core.model, &port, code_base)

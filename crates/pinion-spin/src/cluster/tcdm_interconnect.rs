@@ -8,6 +8,7 @@
 
 use pinion_isa::{Access, MemoryKind};
 use pinion_sim::arbiter::RoundRobin;
+use pinion_sim::beat_windows::{BeatWindows, STAY};
 use pinion_sim::calendar::bit;
 
 use crate::Machine;
@@ -30,13 +31,8 @@ pub struct BankRules {
     mask: u32,
     /// Cycles that an access holds its bank, and that an atomic does.
     hold_cycles: [u64; 2],
-    lines: BeatLines,
-    /// The beats that are to come.
-    windows: Vec<Window>,
-    /// Cycle before which none of them comes.
-    loud_from: u64,
-    /// Cycle from which no DMA beat comes.
-    quiet_from: u64,
+    /// The DMA beats that are to come.
+    beats: BeatWindows,
 }
 
 /// A bank: it serves one word per cycle.
@@ -58,47 +54,6 @@ impl Bank {
     }
 }
 
-/// Says of offsets in L1 in which line of a beat's bytes they lie, and which lines have the same banks.
-#[derive(Clone, Debug)]
-struct BeatLines {
-    beat_bytes: u32,
-    count: u32,
-    /// Where both are powers of two: what to shift by, and which bits say it. Accesses ask often, and dividing takes
-    /// longer than all else about them.
-    powers: Option<(u32, u32)>,
-}
-
-impl BeatLines {
-    fn new(beat_bytes: u32, count: u32) -> Self {
-        let are_powers = beat_bytes.is_power_of_two() && count.is_power_of_two();
-        let powers = are_powers.then(|| (beat_bytes.trailing_zeros(), count - 1));
-        Self { beat_bytes, count, powers }
-    }
-
-    /// Gives the number of an offset's line.
-    #[inline]
-    fn of(&self, offset: u32) -> u32 {
-        self.powers.map_or_else(|| offset / self.beat_bytes, |(shift, _)| offset >> shift)
-    }
-
-    /// Says whether two lines have the same superbank.
-    #[inline]
-    fn are_same(&self, one: u32, other: u32) -> bool {
-        match self.powers {
-            Some((_, mask)) => (one ^ other) & mask == 0,
-            None => one % self.count == other % self.count,
-        }
-    }
-}
-
-/// Says which banks DMA beats use: beat i, in cycle `start + i`, the superbank `first + i`.
-#[derive(Clone, Copy, Debug, Default)]
-struct Window {
-    start: u64,
-    beats: u64,
-    first: u32,
-}
-
 impl BankRules {
     /// Gives the number of an address's bank.
     #[inline(always)]
@@ -106,27 +61,50 @@ impl BankRules {
         (address >> 2 & self.mask) as usize % MOST_BANKS
     }
 
+    /// Comes to a cycle; gives where its bit stands, for [`Self::beats_from`].
+    #[inline(always)]
+    pub fn come_to(&mut self, now: u64) -> u64 {
+        self.beats.come_to(now)
+    }
+
+    /// Gives a bit for each cycle from the one come to on, which stands at `bit`: a DMA beat goes before an access.
+    #[inline(always)]
+    pub fn beats_from(&self, bit: u64, offset: u32) -> u64 {
+        self.beats.from(bit, offset)
+    }
+
     /// Says whether no DMA beat goes before an access in cycle `now`.
     #[inline(always)]
     pub fn goes_first(&self, now: u64, offset: u32) -> bool {
-        now >= self.quiet_from || now < self.loud_from || !self.is_taken(now, offset)
+        !self.beats.take(now, offset)
     }
 
     /// Serves an access of a core to one word in cycle `now`, whose bank is free and in whose way nobody is, and for
-    /// which nobody else asks.
+    /// which nobody else asks. `beats` are those from that cycle on.
     #[inline(always)]
-    pub fn serve_alone(&self, bank: &mut Bank, core: usize, now: u64, offset: u32, atomic: bool) {
+    pub fn serve_alone(
+        &self,
+        bank: &mut Bank,
+        core: usize,
+        now: u64,
+        (offset, atomic): (u32, bool),
+        beats: u64,
+    ) {
         bank.order.serve_alone(core as u32);
         bank.asking &= !bit(core);
-        self.serve(bank, now, offset, atomic);
+        let hold = self.hold_cycles[usize::from(atomic)];
+        bank.free_at = now + hold;
+        // None is in the only cycle of what is no atomic: no choice that nobody could foresee.
+        if hold > STAY || beats << 1 >> hold & 1 != 0 {
+            self.put_off_writing(bank, offset);
+        }
     }
 
     /// Serves an access to one word in cycle `now`, whose bank is free and in whose way nobody is.
     #[inline(always)]
     pub fn serve(&self, bank: &mut Bank, now: u64, offset: u32, atomic: bool) {
         bank.free_at = now + self.hold_cycles[usize::from(atomic)];
-        // What is asked last nobody can foresee, where cores that add take turns with others.
-        if now + 1 < self.quiet_from && self.loud_from < bank.free_at && atomic {
+        if atomic && self.beats.take(bank.free_at - 1, offset) {
             self.put_off_writing(bank, offset);
         }
     }
@@ -136,19 +114,9 @@ impl BankRules {
     #[cold]
     #[inline(never)]
     fn put_off_writing(&self, bank: &mut Bank, offset: u32) {
-        while self.is_taken(bank.free_at - 1, offset) {
+        while self.beats.take(bank.free_at - 1, offset) {
             bank.free_at += 1;
         }
-    }
-
-    /// Says whether a DMA beat takes the bank of an address in a cycle.
-    #[inline(never)]
-    pub fn is_taken(&self, cycle: u64, offset: u32) -> bool {
-        let line = self.lines.of(offset);
-        self.windows.iter().any(|window| {
-            let beat = cycle.wrapping_sub(window.start);
-            beat < window.beats && self.lines.are_same(window.first + beat as u32, line)
-        })
     }
 }
 
@@ -163,10 +131,7 @@ impl L1Banks {
         let rules = BankRules {
             mask: machine.l1.banks - 1,
             hold_cycles: [1, machine.l1.amo_cycles],
-            lines: BeatLines::new(machine.dma.port_bytes, superbanks(machine)),
-            windows: Vec::new(),
-            loud_from: 0,
-            quiet_from: 0,
+            beats: BeatWindows::new(machine.dma.port_bytes, superbanks(machine)),
         };
         Box::new(Self { banks: std::array::from_fn(|_| Bank::default()), rules })
     }
@@ -198,11 +163,7 @@ impl L1Banks {
     /// `now` any more.
     #[inline(always)]
     pub fn dma(&mut self, now: u64, start: u64, beats: u64, offset: u32) {
-        let BankRules { windows, quiet_from, loud_from, lines, .. } = &mut self.rules;
-        windows.retain(|window| window.start + window.beats > now);
-        windows.push(Window { start, beats, first: lines.of(offset) });
-        *quiet_from = start.saturating_add(beats).max(*quiet_from);
-        *loud_from = windows.iter().map(|window| window.start).min().unwrap_or(start);
+        self.rules.beats.add(now, start, beats, offset);
     }
 }
 

@@ -5,6 +5,8 @@
 //! an address for which the answer is the same. The default grants exactly the context's regions
 //! (paper §III-B2); the RTL's driver grants more (RTL hpu_driver).
 
+use std::hint::select_unpredictable;
+
 use crate::memory::{PERIPHERALS, PUBLIC_DMA};
 use crate::{ExecutionContext, Machine, machine::PmpPolicy};
 
@@ -206,9 +208,11 @@ impl Permissions {
     /// Says whether the last look-ups of this right found the region that holds the word.
     #[inline]
     pub fn found(&self, address: u32, right: Right) -> bool {
-        let lies_in = |(first, words): (u32, u32)| address.wrapping_sub(first) < words;
-        let [one, other] = self.words[right as usize];
-        lies_in(one) | lies_in(other) // which of them cannot be foreseen
+        let [one, other] =
+            self.words[right as usize].map(|(first, words)| (address.wrapping_sub(first), words));
+        let lies_in = |(ahead, words): (u32, u32)| ahead < words;
+        // Which of them it is cannot be foreseen.
+        lies_in(select_unpredictable(lies_in(one), one, other))
     }
 
     /// Says whether the access is allowed.
