@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use pinion_sim::machine::{Kind, MachineFile};
 
+use super::limits::MAY_BE_NONE;
 use super::{AllocatorKind, CoreModel, Machine};
 
 impl MachineFile for Machine {
@@ -97,10 +98,18 @@ impl Machine {
         between("instruction_cache.ways", self.instruction_cache.ways, 1, 16)?;
         let beats = self.instruction_cache.refill_port_cycles.min(u64::from(u32::MAX)) as u32;
         between("instruction_cache.refill_port_cycles", beats, 1, 64)?;
-        let way = self.instruction_cache.bytes / self.instruction_cache.ways.max(1);
-        power("instruction_cache.bytes", way / self.instruction_cache.line_bytes)?;
+        let cache = &self.instruction_cache;
+        let lines = cache.bytes / cache.ways.max(1) / cache.line_bytes;
+        if !lines.is_power_of_two() {
+            let (bytes, ways) = (cache.bytes, cache.ways);
+            let problem =
+                format!("{bytes} bytes in {ways} ways are {lines} lines a way: no power of two");
+            return Err(("instruction_cache.bytes", problem));
+        }
         between("program.bytes", self.program.bytes, 1024, 1 << 20)?;
-        for (key, memory) in [("l2_handler", &self.l2_handler), ("l2_packet", &self.l2_packet)] {
+        let memories =
+            [("l2_handler.bytes", &self.l2_handler), ("l2_packet.bytes", &self.l2_packet)];
+        for (key, memory) in memories {
             if memory.bytes < 4096 || memory.base.checked_add(memory.bytes).is_none() {
                 return Err((key, "the memory is smaller than 4 KiB or wraps".into()));
             }
@@ -147,22 +156,14 @@ impl Machine {
         if self.core.xpulp && self.core.model != CoreModel::Ri5cy {
             return Err(("core.xpulp", "only `core.model = \"ri5cy\"` has Xpulp".into()));
         }
-        let keys = [("core.ri5cy", &self.core.ri5cy), ("core.ibex", &self.core.ibex)];
-        for (key, pipeline) in keys {
-            let least = [
-                pipeline.branch_taken_cycles,
-                pipeline.jump_cycles,
-                pipeline.mul_cycles,
-                pipeline.mulh_cycles,
-                pipeline.div_base_cycles,
-                pipeline.csr_cycles,
-                pipeline.csr_status_cycles,
-                pipeline.trap_cycles,
-                pipeline.mret_cycles,
-            ];
-            if least.contains(&0) {
+        for (key, cycles) in self.pipeline_times().iter().flat_map(|all| &all[MAY_BE_NONE..]) {
+            if *cycles == 0 {
                 return Err((key, "an instruction or a trap takes a cycle at least".into()));
             }
+        }
+        if self.command.slot_turnaround_cycles == 0 {
+            let problem = "a slot is taken anew in the cycle behind its answer at the earliest";
+            return Err(("command.slot_turnaround_cycles", problem.into()));
         }
         Ok(())
     }

@@ -41,24 +41,27 @@ impl Machine {
         }
         let packet = ports.way_cycles + ports.packet_cycles;
         let handler = ports.way_cycles + ports.handler_answer_cycles;
-        for (key, memory, load) in
-            [("l2_packet", &self.l2_packet, packet), ("l2_handler", &self.l2_handler, handler)]
-        {
-            let Memory { load_cycles, store_cycles, amo_cycles, .. } = *memory;
-            let cycles = [
-                (load_cycles, load),
-                (store_cycles, ports.way_cycles),
-                (amo_cycles, if amo_cycles == 0 { 0 } else { ports.way_cycles }),
-            ];
-            for (cycles, way) in cycles.into_iter().filter(|&(_, way)| way > 0) {
-                if cycles < way + 2 {
-                    let problem = format!(
-                        "an access takes {cycles} cycles, and its way alone {} (core_ports): make \
-                         that shorter, too",
-                        way + 2
-                    );
-                    return Err((key, problem));
-                }
+        let (own, l2) = (ports.way_cycles, [&self.l2_packet, &self.l2_handler]);
+        let [packets, handlers] =
+            l2.map(|Memory { load_cycles, store_cycles, amo_cycles, .. }| {
+                [*load_cycles, *store_cycles, *amo_cycles]
+            });
+        let amo = |cycles| if cycles == 0 { 0 } else { own };
+        for (key, cycles, way) in [
+            ("l2_packet.load_cycles", packets[0], packet),
+            ("l2_packet.store_cycles", packets[1], own),
+            ("l2_packet.amo_cycles", packets[2], amo(packets[2])),
+            ("l2_handler.load_cycles", handlers[0], handler),
+            ("l2_handler.store_cycles", handlers[1], own),
+            ("l2_handler.amo_cycles", handlers[2], amo(handlers[2])),
+        ] {
+            if way > 0 && cycles < way + 2 {
+                let problem = format!(
+                    "an access takes {cycles} cycles, and its way alone {} (core_ports): make that \
+                     shorter, too",
+                    way + 2
+                );
+                return Err((key, problem));
             }
         }
         Ok(())

@@ -200,3 +200,23 @@ fn every_key_is_refused_or_runs() {
     println!("{ran} ran, {refused} were refused");
     assert!(ran > 1000 && refused > 1000, "{ran} ran, {refused} were refused");
 }
+
+/// What a number is wrong for on its own is said of that number, not of the part of the machine it is in.
+#[test]
+fn a_wrong_number_is_named_by_its_key() {
+    let none = ["branch_taken_cycles", "jump_cycles", "mul_cycles", "csr_cycles", "mret_cycles"];
+    let pipelines =
+        ["core.ri5cy", "core.ibex"].map(|part| none.map(|key| format!("{part}.{key}=0")));
+    let large = ["load_cycles", "store_cycles", "amo_cycles", "load_port_cycles"];
+    let memories =
+        ["l2_handler", "l2_packet"].map(|part| large.map(|key| format!("{part}.{key}=4294967295")));
+    let short = ["l2_packet.load_cycles=1", "l2_handler.store_cycles=1", "l2_handler.bytes=1024"];
+    let others =
+        [short.map(String::from).to_vec(), vec!["command.slot_turnaround_cycles=0".into()]];
+    let all = pipelines.into_iter().flatten().chain(memories.into_iter().flatten());
+    for wrong in all.chain(others.into_iter().flatten()) {
+        let machine = load("pspin", std::slice::from_ref(&wrong)).expect("a number").value;
+        let (key, problem) = machine.check().expect_err(&wrong);
+        assert_eq!(Some(key), wrong.split('=').next(), "{wrong}: {problem}");
+    }
+}
