@@ -392,6 +392,8 @@ impl Nic {
     pub(crate) fn ask_at(&mut self, cycle: u64) {
         if self.inbound.reopen() {
             let now = self.shared.wheel.now().max(cycle.saturating_add(self.shared.epoch));
+            // Until then nothing has to move.
+            self.shared.last_progress = self.shared.last_progress.max(now);
             self.inbound.wake_inbound(&mut self.shared, now);
         }
     }

@@ -7,7 +7,10 @@ use crate::cluster::hpu::Waiting;
 impl Nic {
     /// Gives the counters; [`Totals::conserved`] checks them.
     pub fn totals(&self) -> Totals {
+        let (now, busy) = (self.shared.wheel.now(), self.shared.totals.busy_cycles);
+        let running = self.clusters.drivers.iter().filter_map(|driver| driver.running.as_ref());
         Totals {
+            busy_cycles: busy + running.map(|task| now.saturating_sub(task.assigned)).sum::<u64>(),
             resident: u64::from(self.inside()),
             instructions: self.shared.totals.instructions + self.clusters.instructions(),
             cycles: self.shared.wheel.now().saturating_sub(self.shared.epoch),

@@ -122,3 +122,17 @@ fn two_units_do_twice_the_work() {
     let ratio = took(1) as f64 / took(2) as f64;
     assert!((1.7..2.2).contains(&ratio), "{ratio}");
 }
+
+/// A unit has nothing while the level waits for the next frame; what was set for a handler comes up meanwhile.
+#[test]
+fn a_frame_that_has_yet_to_come_is_no_standstill() {
+    let mut random = Random::seeded("a_frame_that_has_yet_to_come_is_no_standstill");
+    let numbers = ["units.count=2", "protection.no_progress_cycles=50000"];
+    let mut units = units(&numbers, "move", ["", "pingpong_l1", ""]);
+    let mut frames = messages(&mut random, 6, 1, &[64], 0);
+    for (index, frame) in (0..).zip(&mut frames) {
+        frame.arrival = Time::from_ns(4_000_000 * index);
+    }
+    let total = frames.len();
+    assert_eq!(run(&mut units, frames, 1 << 30).packets.len(), total);
+}
