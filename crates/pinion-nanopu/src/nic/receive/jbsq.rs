@@ -98,7 +98,8 @@ impl Jbsq {
 
     /// Counts the messages of a context that are outstanding at a hart.
     pub fn outstanding(&self, hart: u8, context: u16) -> u16 {
-        self.outstanding[usize::from(context) * self.harts + usize::from(hart)]
+        let at = usize::from(context) * self.harts + usize::from(hart);
+        self.outstanding.get(at).copied().unwrap_or(0) // no message of a context that is not there
     }
 }
 
@@ -126,5 +127,6 @@ mod tests {
         assert!(jbsq.bind(2, 1));
         assert_eq!([jbsq.shortest(1), jbsq.shortest(1)], [Some(2), None]);
         assert!(!jbsq.bind(0, 4) && !jbsq.in_range(4) && jbsq.bound(4) == 0);
+        assert_eq!(jbsq.outstanding(0, 4), 0);
     }
 }
