@@ -76,11 +76,6 @@ impl Interface {
         Ok([data[2], data[3], data[4], data[5], data[6], data[7]])
     }
 
-    pub(super) fn mtu_bytes(&self) -> io::Result<u32> {
-        let data = self.ask(libc::SIOCGIFMTU)?;
-        Ok(u32::from_ne_bytes([data[0], data[1], data[2], data[3]]))
-    }
-
     fn ask(&self, code: libc::c_ulong) -> io::Result<[u8; 24]> {
         let mut request = self.request;
         // Interfaces are asked about through any socket.

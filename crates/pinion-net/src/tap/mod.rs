@@ -31,8 +31,8 @@ use std::time::Duration;
 
 /// The kernel's door to TAP devices.
 const DOOR: &str = "/dev/net/tun";
-/// Ethernet header and a VLAN tag, which come on top of the MTU.
-const LINK_HEADER_BYTES: usize = 18;
+/// Takes the largest frame that any MTU allows: it may change while the device is open.
+const LARGEST_FRAME_BYTES: usize = (64 << 10) + 18;
 
 /// Holds the kernel's own address on a device and the length of its network's prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,7 +75,6 @@ pub struct Tap {
     file: File,
     name: String,
     mac: [u8; 6],
-    mtu_bytes: u32,
     drops: Option<Drops>,
 }
 
@@ -123,8 +122,7 @@ impl Tap {
         }
         interface.bring_up().map_err(configured)?;
         let mac = interface.mac().map_err(configured)?;
-        let mtu_bytes = interface.mtu_bytes().map_err(configured)?;
-        Ok(Self { file, name: name.to_string(), mac, mtu_bytes, drops: Drops::of(name) })
+        Ok(Self { file, name: name.to_string(), mac, drops: Drops::of(name) })
     }
 
     /// Returns the device's name, as it was given.
@@ -139,7 +137,7 @@ impl Tap {
 
     /// Returns the size a buffer must have so that no frame is cut.
     pub fn max_frame_bytes(&self) -> usize {
-        self.mtu_bytes as usize + LINK_HEADER_BYTES
+        LARGEST_FRAME_BYTES
     }
 
     /// Returns how many frames the kernel has dropped since the device was opened because nobody read

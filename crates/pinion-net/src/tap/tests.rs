@@ -52,7 +52,8 @@ fn read_until<T>(tap: &mut Tap, wanted: impl Fn(&[u8]) -> Option<T>) -> T {
 fn the_kernel_and_the_other_end_talk() {
     in_own_network(|| {
         let mut tap = Tap::open("pin0", address("10.11.0.1/24")).unwrap();
-        assert_eq!((tap.name(), tap.max_frame_bytes()), ("pin0", 1518));
+        assert_eq!(tap.name(), "pin0");
+        assert!(tap.max_frame_bytes() > 9018, "the MTU may be raised later");
         let socket = UdpSocket::bind("10.11.0.1:4000").unwrap();
         socket.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
         socket.send_to(b"hello", "10.11.0.2:9330").unwrap();
