@@ -282,6 +282,25 @@ def test_wreck(pinion):
     return 0
 
 
+def test_crowd(pinion):
+    """As many workers as there can be live behind their walls; gives the number of failures."""
+    larger = ["--set", "cluster.count=8", "--set", "cluster.cores=16"]
+    failures = 0
+    for count, more in [(8, []), (32, []), (64, larger), (128, larger)]:
+        try:
+            with tempfile.TemporaryDirectory(prefix="pinion-native-") as out:
+                options = ["--engine", "native", "--workers", count, *more]
+                options += ["--generate", "udp,count=2000"]
+                summary, _ = execute(pinion, REPOSITORY / "examples/empty", options, Path(out), 0)
+            if summary["packets"]["processed"] != 2000:
+                raise Difference(f"packets {summary['packets']}")
+            print(f"ok   {count} workers", flush=True)
+        except (Difference, OSError, subprocess.TimeoutExpired) as problem:
+            failures += 1
+            print(f"FAIL {count} workers: {problem}", flush=True)
+    return failures
+
+
 def test_math(pinion):
     """What math.h gives must be the same on both engines; gives the number of failures."""
     folder = Path(__file__).resolve().parent / "math"
@@ -339,6 +358,7 @@ def main():
     for folder in (f.resolve() for f in folders if (f / "app.toml").exists()):
         failures += test_example(pinion, folder, workers)
     if not arguments.folders:
+        failures += test_crowd(pinion)
         failures += test_math(pinion)
         failures += test_crashes(pinion, workers)
         failures += test_calls(pinion, workers)

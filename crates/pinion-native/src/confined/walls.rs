@@ -35,6 +35,10 @@ const NAMESPACES: i32 = libc::CLONE_NEWUSER
     | libc::CLONE_NEWIPC
     | libc::CLONE_NEWUTS
     | libc::CLONE_NEWCGROUP;
+/// Arenas of the C library's allocator: above so many it would ask a file how many processors there are,
+/// which lies behind the walls.
+#[cfg(target_env = "gnu")]
+const ARENAS: libc::c_int = 8;
 /// A folder in which nothing can be found once its process has no descriptors.
 const EMPTY_FOLDER: &std::ffi::CStr = c"/proc/self/fdinfo";
 
@@ -78,6 +82,8 @@ pub fn enter(socket: RawFd) -> io::Result<()> {
     // SAFETY: plain calls about this process; it was forked for this, and uses nothing that goes here.
     unsafe {
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        #[cfg(target_env = "gnu")]
+        libc::mallopt(libc::M_ARENA_MAX, ARENAS);
         for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT] {
             // Who started us says when it is over.
             libc::signal(signal, libc::SIG_IGN);
