@@ -45,8 +45,10 @@ pub struct Console {
     pub timeline: Timeline,
     /// The hart that is looked at.
     pub focus: u32,
-    /// Where the next order leads, whatever it is.
+    /// Where the next order to go on leads, whatever stops on the way.
     errand: Option<Errand>,
+    /// What it was sent to, until it has arrived: it may be nowhere.
+    sought: Option<Target>,
     why: Why,
 }
 
@@ -62,7 +64,7 @@ enum Errand {
 impl Console {
     /// Begins with a run.
     pub fn new(timeline: Timeline, why: Why) -> Self {
-        Self { timeline, focus: 0, errand: None, why }
+        Self { timeline, focus: 0, errand: None, sought: None, why }
     }
 
     /// Tells whether there is somewhere to go first.
@@ -72,19 +74,20 @@ impl Console {
 
     /// Forgets where to go first.
     pub fn forget_errand(&mut self) {
-        self.errand = None;
+        (self.errand, self.sought) = (None, None);
     }
 
     /// Begins to go where `goto` has said, if it has.
     pub fn run_errand(&mut self) -> bool {
-        match self.errand {
+        match self.errand.take() {
             None => return false,
             Some(Errand::Position(position)) => {
-                self.errand = None;
                 self.timeline.begin(true, Goal::Position(position), None, None);
             }
-            // Kept until it has arrived: it may be nowhere.
-            Some(Errand::Target(target)) => self.timeline.begin_for(target),
+            Some(Errand::Target(target)) => {
+                self.sought = Some(target);
+                self.timeline.begin_for(target);
+            }
         }
         true
     }
@@ -92,7 +95,7 @@ impl Console {
     /// Says what there is to say of a stop, in lines; looks at the hart that it is about.
     pub fn words_of(&mut self, arrival: &Arrival) -> String {
         self.focus = arrival.hart.unwrap_or(self.focus);
-        let wanted = self.errand.take();
+        let sought = self.sought.take();
         let place = self.timeline.describe(self.focus);
         match &arrival.reason {
             Reason::Watchpoint { by_unit: true, .. } => {
@@ -113,14 +116,12 @@ impl Console {
             Reason::Dropped(reason) => format!("a packet is dropped: {reason}\n"),
             Reason::HostChanged { address } => format!("host memory at {address:#x} has changed\n"),
             Reason::End => {
-                let missed = match wanted {
-                    Some(Errand::Target(Target::Packet(packet))) => {
+                let missed = match sought {
+                    Some(Target::Packet(packet)) => {
                         format!("no handler runs for packet {packet}\n")
                     }
-                    Some(Errand::Target(Target::Message(message))) => {
-                        format!("nobody begins message {message}\n")
-                    }
-                    _ => String::new(),
+                    Some(Target::Message(message)) => format!("nobody begins message {message}\n"),
+                    None => String::new(),
                 };
                 let ending = self.timeline.ended().unwrap_or_default();
                 format!("{missed}the run ends here: {ending}\n")

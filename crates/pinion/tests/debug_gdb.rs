@@ -174,6 +174,55 @@ fn gdb_stops_at_a_command_and_is_told_why() {
     expect_in_order(&said, &parts);
 }
 
+/// Has gdb debug an example, with these commands; gives what pinion said.
+fn of_echo(folder: &Folder, traffic: &str, commands: &str) -> String {
+    folder.write("commands.gdb", format!("set pagination off\nset width 0\n{commands}"));
+    let echo = outside::example("udp_echo");
+    let debug = ["debug", &echo, "--build-dir", "built", "--generate", traffic];
+    let behind = ["--", "-nx", "-batch", "-x", "commands.gdb"];
+    let output = folder.pinion(&[&debug[..], &behind].concat());
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    said
+}
+
+#[test]
+fn what_is_gone_to_is_reached_from_a_breakpoint_and_behind_steps() {
+    let folder = Folder::new("gdb-goto-cycle");
+    let Some(_) = application(&folder) else { return };
+    let commands = "break udp_echo_ph\n\
+                    continue\n\
+                    monitor goto cycle 200\n\
+                    continue\n\
+                    monitor cycle\n\
+                    monitor goto cycle 300\n\
+                    stepi\n\
+                    monitor cycle\n\
+                    continue\n\
+                    monitor cycle\n\
+                    detach\n";
+    let said = of_echo(&folder, "udp,dport=9500,size=512,count=20", commands);
+    expect_in_order(&said, &["goes to cycle 200", "\ncycle 200 ", "goes to cycle 300"]);
+    expect_in_order(&said, &["goes to cycle 300", "\ncycle 20", "\ncycle 300 "]);
+}
+
+#[test]
+fn what_a_unit_writes_is_shown_in_the_cycle_of_it() {
+    let folder = Folder::new("gdb-unit");
+    let Some(_) = application(&folder) else { return };
+    // In L2, where the NIC puts packets.
+    let commands = "watch *(unsigned *)0x1c402808\n\
+                    continue\n\
+                    monitor cycle\n\
+                    continue\n\
+                    reverse-continue\n\
+                    monitor cycle\n\
+                    detach\n";
+    let said = of_echo(&folder, "udp,dport=9500,size=512,count=60,rate=100g", commands);
+    let by_unit = "a unit of the NIC wrote it";
+    expect_in_order(&said, &[by_unit, "\ncycle 861 ", by_unit, "\ncycle 860 "]);
+}
+
 #[test]
 fn why_leads_to_where_the_longest_part_begins() {
     let folder = Folder::new("gdb-goto");

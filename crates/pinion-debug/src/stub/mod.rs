@@ -48,6 +48,8 @@ pub struct Debugged<const BYTES: usize> {
     order: Order,
     /// The breakpoint at which it stopped last, and the hart.
     stopped_at: Option<(u32, u64)>,
+    /// The hart that gdb was told of when a unit wrote what is watched, until it goes on.
+    spared: Option<u32>,
     /// What gdb is told beside the stop.
     said: String,
 }
@@ -55,7 +57,8 @@ pub struct Debugged<const BYTES: usize> {
 impl<const BYTES: usize> Debugged<BYTES> {
     /// Shows a run to gdb.
     pub fn new(console: Console) -> Self {
-        Self { console, order: Order::default(), stopped_at: None, said: String::new() }
+        let order = Order::default();
+        Self { console, order, stopped_at: None, spared: None, said: String::new() }
     }
 
     /// Gives the hart of gdb's number, which may name none: gdb's library does not ask of each.

@@ -54,11 +54,18 @@ impl<const BYTES: usize> Debugged<BYTES> {
     /// Begins to go.
     fn set_out(&mut self, forward: bool) {
         let Order { step, named, is_locked, .. } = std::mem::take(&mut self.order);
-        let stopped_at = self.stopped_at.take();
-        if self.console.run_errand() {
+        let (stopped_at, spared) = (self.stopped_at.take(), self.spared.take());
+        // gdb steps past its own breakpoint before it goes on.
+        if step.is_none() && self.console.run_errand() {
             return;
         }
         let stepping = step.map(|(hart, _)| hart);
+        if stepping.is_some() && stepping == spared {
+            // gdb has a hart perform the access at which it stopped; a unit has done it already.
+            let here = self.console.timeline.position();
+            self.console.timeline.begin(true, Goal::Position(here), None, None);
+            return;
+        }
         self.console.focus = stepping.or(named).unwrap_or(self.console.focus);
         let only = if is_locked { stepping.or(named) } else { None };
         // gdb takes the breakpoint out under a thread that it moves past it; others stop there.
@@ -160,7 +167,8 @@ pub fn report<const BYTES: usize>(debugged: &mut Debugged<BYTES>, arrival: &Arri
             debugged.stopped_at = Some((focus, debugged.console.timeline.pc(focus)));
             StopReason::SwBreak(thread)
         }
-        Reason::Watchpoint { address, access, .. } => {
+        Reason::Watchpoint { address, access, by_unit } => {
+            debugged.spared = by_unit.then_some(focus);
             StopReason::Watch { tid: thread, kind: kind(*access), addr: *address }
         }
         Reason::Entered(_)
