@@ -152,10 +152,10 @@ impl Way {
 
 /// Gives the longest of some parts; the last one of those that are equal.
 fn longest_of<'p>(
-    parts: impl DoubleEndedIterator<Item = &'p Part>,
+    parts: impl Iterator<Item = &'p Part>,
     hart_at: impl FnOnce(Time) -> Option<u32>,
 ) -> Option<Longest> {
-    let part = parts.rev().max_by_key(|part| part.ps())?;
+    let part = parts.max_by_key(|part| part.ps())?;
     Some(Longest { from: part.from, what: Some(part.what.clone()), hart: hart_at(part.from) })
 }
 
@@ -174,6 +174,18 @@ pub fn standing_line(took_ps: u64, standing: &Standing, noun: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_parts_that_are_equally_long_the_last_one_is_shown_and_told() {
+        let mut builder = Builder::new(Time::ZERO, Time::from_ps(90));
+        for (place, to) in [("first", 40), ("last", 80), ("short", 90)] {
+            builder.step(Time::from_ps(to), Step::own(place), place, Behind::nobody);
+        }
+        let way = Way { parts: builder.finish() };
+        let longest = way.longest(|_| None).unwrap();
+        assert_eq!((longest.from.ps(), longest.what.as_deref()), (40, Some("last")));
+        assert!(way.sentence(|_| None).contains("last"), "{}", way.sentence(|_| None));
+    }
 
     #[test]
     fn it_takes_longest_where_its_parts_are_longest_together() {
