@@ -92,8 +92,8 @@ def test_every_answer_is_a_models(bench):
     bench.command("run", folder)
 
 
-def under_load(bench, assignment, contexts):
-    """Puts a load on the store and gives the summary of its requests."""
+def under_load(bench, assignment, contexts, status):
+    """Puts a load on the store, which must end with a status; gives the summary of its requests."""
     folder = bench.copy("nanopu_mica")
     manifest = folder / "app.toml"
     old = 'args = ["static", "10000"]'
@@ -101,16 +101,16 @@ def under_load(bench, assignment, contexts):
     new = f'args = ["{assignment}", "100"]'
     manifest.write_text(manifest.read_text().replace(old, new))
     load = f"requests=3000,gap=exp:600,store=100:512,startup=4,contexts={contexts}"
-    done = bench.command("run", folder, "--load", f"{load},seed={bench.seed}")
+    done = bench.command("run", folder, "--load", f"{load},seed={bench.seed}", status=status)
     check("requests 3000, answered 3000, missing 0" in done.stdout, done.stdout)
     return done.stdout
 
 
 def test_gets_give_what_was_written_last(bench):
-    text = under_load(bench, "static", "uniform:4")
+    text = under_load(bench, "static", "uniform:4", 0)
     check("wrong answers" not in text, text)
 
 
 def test_with_a_shared_queue_they_do_not(bench):
-    text = under_load(bench, "jbsq", "0")
+    text = under_load(bench, "jbsq", "0", 1)
     check("wrong answers" in text, f"each core is to have a store of its own:\n{text}")

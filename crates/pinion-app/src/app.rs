@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use pinion_isa::elf::Image;
 use pinion_sim::config::Loaded;
-use pinion_spin::matching::{ContextMatch, MatchingEngine, Ruleset};
+use pinion_spin::matching::{ContextMatch, EndOfMessage, MatchingEngine, MessageId, Ruleset};
 use pinion_spin::{EngineCore, ExecutionContext, Handler, Machine, Units};
 
 use crate::build::{self, Built, Layout};
@@ -87,9 +87,7 @@ impl App {
         overrides.extend(options.overrides.iter().cloned());
         let machine: Loaded<Machine> = machine::load(name, &overrides, options.faithful)?;
         if manifest.app.elf.is_some() && options.build.chooses() {
-            let problem = "the program was made elsewhere: --cc, --build-type, --build-dir and \
-                           --out do not apply";
-            return Err(manifest.error_at("app.elf", problem).into());
+            return Err(manifest.error_at("app.elf", build::MADE_ELSEWHERE).into());
         }
         let built = match &options.elf {
             Some(elf) => Built::elsewhere(elf.clone()),
@@ -174,11 +172,18 @@ impl App {
     pub fn engine(&self) -> Result<MatchingEngine> {
         let limits = self.machine.value.matching_limits();
         for (index, context) in self.manifest.contexts().iter().enumerate() {
-            let checked = ruleset(context).check(&context.message, &limits);
-            checked.map_err(|error| {
-                let key = format!("context[{index}].match");
-                self.manifest.error_at(&key, error.to_string())
-            })?;
+            let (all, each) = (ruleset(context), MessageId::PerPacket);
+            let rules = Ruleset { end_of_message: EndOfMessage::Always, ..all.clone() };
+            let parts = [
+                ("match", &rules, each),
+                ("end_of_message", &all, each),
+                ("message", &all, context.message),
+            ];
+            for (key, part, message) in parts {
+                let key = format!("context[{index}].{key}");
+                let checked = part.check(&message, &limits);
+                checked.map_err(|error| self.manifest.error_at(&key, error.to_string()))?;
+            }
         }
         let contexts = self.manifest.contexts().iter().map(context_match).collect();
         let engine = self.machine.value.matching_engine(contexts);

@@ -99,9 +99,19 @@ pub fn machine_text(name: &str) -> Result<(String, String)> {
     named_text(name, "machine", "machines/", &machines())
 }
 
+/// Tells whether what names a machine is the path of a file, and not a machine that Pinion comes with.
+pub fn is_path(name: &str) -> bool {
+    name.contains('/') || name.ends_with(".toml")
+}
+
+/// Gives the name of a machine that stands in a file of a folder: a path begins at the folder.
+pub fn named_in(folder: &Path, name: &str) -> String {
+    if is_path(name) { folder.join(name).display().to_string() } else { name.to_owned() }
+}
+
 /// Gives origin and text of a file that is named by its path, or by its name in a folder.
 fn named_text(name: &str, what: &str, folder: &str, known: &[String]) -> Result<(String, String)> {
-    if name.contains('/') || name.ends_with(".toml") {
+    if is_path(name) {
         let path = Path::new(name);
         let text = pinion_input::text(path).map_err(|error| Error::file("read", path, error))?;
         return Ok((name.to_owned(), text));

@@ -1,6 +1,8 @@
 //! Machines by name: one that Pinion comes with, or a file. In: a name, overrides, whether to follow
 //! the published RTL. Out: a [`MachineFile`] of the kind that is wanted, checked.
 
+use std::path::Path;
+
 use pinion_sim::config::Loaded;
 use pinion_sim::machine::{self, MachineFile};
 
@@ -15,7 +17,7 @@ use crate::error::{Error, Result};
 /// When there is no such machine, its file is no TOML or says no kind.
 pub fn kind(name: &str) -> Result<Kind> {
     let (origin, text) = machine_text(name)?;
-    machine::kind(&origin, &text, machine_text)
+    machine::kind(&origin, &text, |base| base_text(&origin, base))
 }
 
 /// Loads and checks a machine.
@@ -25,10 +27,16 @@ pub fn kind(name: &str) -> Result<Kind> {
 /// fit, or its numbers do not fit together.
 pub fn load<M: MachineFile>(name: &str, overrides: &[String], faithful: bool) -> Result<Loaded<M>> {
     let (origin, text) = machine_text(name)?;
-    match machine::load(&origin, &text, overrides, faithful, machine_text) {
+    match machine::load(&origin, &text, overrides, faithful, |base| base_text(&origin, base)) {
         Ok(machine) => Ok(machine),
         Err(error) => Err(other_kind(name, M::KIND)?.unwrap_or(error)),
     }
+}
+
+/// Gives origin and text of what a machine's file builds on; a path begins at the file's folder.
+fn base_text(origin: &str, base: &str) -> Result<(String, String)> {
+    let folder = Path::new(origin).parent().unwrap_or(Path::new(""));
+    machine_text(&assets::named_in(folder, base))
 }
 
 /// Tells, for a machine that cannot be loaded, whether that is because programs of one kind run on

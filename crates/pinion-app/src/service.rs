@@ -59,9 +59,7 @@ impl Service {
             return Err(manifest.error_at("nanoservice", problem).into());
         }
         if manifest.app.elf.is_some() && options.build.chooses() {
-            let problem = "the program was made elsewhere: --cc, --build-type, --build-dir and \
-                           --out do not apply";
-            return Err(manifest.error_at("app.elf", problem).into());
+            return Err(manifest.error_at("app.elf", build::MADE_ELSEWHERE).into());
         }
         let harts = described.harts.unwrap_or(DEFAULT_HARTS);
         let built = match &options.elf {

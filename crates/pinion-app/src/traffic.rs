@@ -20,6 +20,10 @@ use crate::tape::Played;
 /// Counts the bytes of an Ethernet header.
 pub const ETHERNET_HEADER_BYTES: usize = 14;
 
+/// The last time at which a packet may arrive: as much is left for what comes of it.
+const LAST_ARRIVAL_PS: u64 = 1 << 63;
+const PS_PER_DAY: u64 = 86_400_000_000_000_000;
+
 /// Supplies a run's packets.
 pub struct Packets {
     origin: Origin,
@@ -276,6 +280,14 @@ impl Packets {
             let next = next.map(|frame| {
                 (self.pacer.arrival_ps(frame.time_ps, frame.bytes.len()), frame.bytes)
             });
+            if next.as_ref().is_some_and(|&(arrival, _)| arrival > LAST_ARRIVAL_PS) {
+                let (number, days) = (self.given + 1, LAST_ARRIVAL_PS / PS_PER_DAY);
+                return Err(Error::Usage(format!(
+                    "packet {number} arrives more than {days} days behind the first, which is more than can \
+                     be simulated: a clock that was set while it recorded? Give packets other times with \
+                     --pace, or a higher rate"
+                )));
+            }
             let Some(faults) = &mut self.faults else { return Ok(next) };
             match next {
                 Some((arrival, bytes)) => faults.push(arrival, &bytes),

@@ -117,7 +117,7 @@ pub enum CaptureError {
     /// The recorder kept only the beginning of a packet.
     #[error(
         "packet {number} of {path} was cut when it was recorded ({captured_bytes} of \
-         {original_bytes} bytes kept): record again with `tcpdump -s 0`, or allow cut packets",
+         {original_bytes} bytes kept): record again with `tcpdump -s 0`",
         path = path.display()
     )]
     CutPacket {

@@ -150,8 +150,8 @@ impl Job<'_> {
             }
         };
         let kept = (ears.departed, ears.unmatched, ears.lines);
-        coverage.add(&profile.profile());
         let summary = &finished.summary;
+        coverage.add(&profile.profile(summary.simulated));
         let mut said = self.troubles(summary, &kept.2);
         said.extend(found(checker.map(|checker| checker.verdict(&app))));
         self.packets_out(&kept.0, &mut said)?;

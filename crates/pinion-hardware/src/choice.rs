@@ -64,8 +64,10 @@ impl Choice {
     /// When hardware cannot stand for one of them, one is named twice, or a file is missing.
     pub fn and_ports(mut self, texts: &[String]) -> Result<Self, HardwareError> {
         for text in texts {
-            let (name, file) = text.split_once('=').ok_or_else(|| {
-                HardwareError::Usage(format!("--ports {text}: give a file, too: {text}=ports.csv"))
+            let named = text.split_once('=').filter(|(_, file)| !file.is_empty());
+            let (name, file) = named.ok_or_else(|| {
+                let unit = text.trim_end_matches('=');
+                HardwareError::Usage(format!("--ports {text}: give a file, too: {unit}=ports.csv"))
             })?;
             let unit = find("--ports", text, name)?;
             let mut others = self.sources.iter().map(|source| source.unit);

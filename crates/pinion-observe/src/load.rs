@@ -1,8 +1,10 @@
-//! What became of loads, for programs' eyes: JSON.
+//! What became of loads: JSON, and why one sent nothing.
 
-use pinion_net::load::{Latencies, LoadReport};
+use pinion_net::load::{Latencies, LoadReport, LoadSpec};
 use pinion_sim::Clock;
 use serde_json::{Value, json};
+
+use crate::words::count;
 
 /// How sure the intervals of quantiles are.
 pub const CONFIDENCE: f64 = 0.95;
@@ -27,6 +29,25 @@ pub fn to_json(load: &LoadReport, clock: Clock) -> Value {
         "by_node": by(&load.by_node, clock),
         "by_mode": by(&load.by_mode, clock),
     })
+}
+
+/// Says why a load sent nothing in a run that ended in a cycle.
+pub fn why_idle(spec: &LoadSpec, ended: u64) -> String {
+    match spec.startup_messages {
+        _ if spec.requests == 0 => "it has no requests".to_owned(),
+        0 => format!(
+            "it begins in cycle {} (start_delay), and the run ended in cycle {}",
+            count(spec.start_delay_cycles),
+            count(ended)
+        ),
+        1 => "it waits for the message with which its node says that it is ready (startup=1), \
+              which has not come"
+            .to_owned(),
+        messages => format!(
+            "it waits for {messages} messages with which its nodes say that they are ready \
+             (startup={messages}), which have not all come"
+        ),
+    }
 }
 
 fn by<K: std::fmt::Display>(

@@ -117,12 +117,23 @@ impl Settings {
 /// Loads a machine: the one that Pinion comes with, or a file.
 fn load_machine(name: &str, changes: &[String], faithful: bool) -> Result<Machine> {
     let (origin, text) = machine_text(name)?;
-    let machine: Loaded<Machine> = machine::load(&origin, &text, changes, faithful, machine_text)?;
+    // As everywhere, a path in a file begins at the file's folder.
+    let folder = path_of(name).and_then(Path::parent).unwrap_or(Path::new(""));
+    let base_text = |base: &str| match path_of(base) {
+        Some(path) => machine_text(&folder.join(path).display().to_string()),
+        None => machine_text(base),
+    };
+    let machine: Loaded<Machine> = machine::load(&origin, &text, changes, faithful, base_text)?;
     if machine.value.units.count > 1 {
         let problem = "a driver has one PsPIN unit before it: set it to 1";
         return Err(machine.error_at("units.count", problem).into());
     }
     Ok(machine.value)
+}
+
+/// Gives the path that a machine's name is, if it is one.
+fn path_of(name: &str) -> Option<&Path> {
+    (name.contains('/') || name.ends_with(".toml")).then(|| Path::new(name))
 }
 
 /// Gives origin and text of a machine's file.
@@ -254,6 +265,22 @@ mod tests {
         let environment = Environment { machine: Some("fpspin".into()), ..Environment::default() };
         let machine = Settings::new(&PspinConf::DEFAULT, None, &environment).unwrap().machine;
         assert_eq!((machine.cluster.count, machine.mpq.count), (2, 16));
+    }
+
+    #[test]
+    fn a_base_lies_where_the_machines_file_does() {
+        let folder = std::env::temp_dir().join(format!("pinion-settings-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("whole.toml"), PSPIN).unwrap();
+        for base in ["whole.toml", "pspin"] {
+            let file = folder.join("mine.toml");
+            std::fs::write(&file, format!("base = \"{base}\"\nname = \"mine\"\n")).unwrap();
+            let machine = Some(file.display().to_string());
+            let environment = Environment { machine, ..Environment::default() };
+            let machine = Settings::new(&PspinConf::DEFAULT, None, &environment).unwrap().machine;
+            assert_eq!(machine.name, "mine");
+        }
+        std::fs::remove_dir_all(folder).unwrap();
     }
 
     #[test]

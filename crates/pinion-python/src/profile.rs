@@ -119,8 +119,9 @@ impl Asked {
         let handlers = Handlers::load(&app.path, options)?;
         let packets = source.packets(&handlers.manifest, &self.changes)?;
         let mut ears = HpuProfile::new(&handlers);
-        pinion_run::run::trace(&handlers, packets, &Outputs::default(), watch, &mut ears)?;
-        shown.of(&ears.profile())
+        let outputs = Outputs::default();
+        let finished = pinion_run::run::trace(&handlers, packets, &outputs, watch, &mut ears)?;
+        shown.of(&ears.profile(finished.summary.simulated))
     }
 
     fn profile_service(

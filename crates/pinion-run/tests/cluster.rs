@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use pinion_net::fabric::Alone;
+use pinion_net::frame::Endpoints;
 
 use pinion_app::app::Options;
 use pinion_observe::report::{Ending, Report};
@@ -126,6 +127,58 @@ fn a_load_that_reaches_nobody_says_how_far_it_came() {
     let early = told("requests=3", &RunOptions { cycles: Some(50_000), ..all });
     let why = "it begins in cycle 60,000 (start_delay), and the run ended in cycle 50,000";
     assert!(early.remarks[0].ends_with(why), "{}", early.to_text());
+    let none = told("requests=0,gap=100", &RunOptions::default());
+    assert_eq!(none.remarks, ["load `load` sent nothing: it has no requests"]);
+    // An echo is no store.
+    let store = told("requests=10,store=10:8", &RunOptions::default());
+    assert!(store.has_differences(), "{}", store.to_text());
+    assert_eq!(store.differences, ["load: 10 answers are not what the store must give"]);
+}
+
+/// Interrupts what it observes.
+struct Interrupting;
+
+impl pinion_observe::report::Sink for Interrupting {}
+
+impl pinion_run::watch::Observer for Interrupting {
+    fn goes_on(&mut self, _: &pinion_run::watch::Progress) -> bool {
+        false
+    }
+}
+
+#[test]
+fn a_curve_has_points_of_whole_runs_alone() {
+    let folder = Folder::new("curve");
+    let plan = |spec: &str| {
+        let load = format!("name = \"load\"\nto = \"server\"\nspec = \"{spec}\"\n");
+        let load = format!("[[load]]\n{load}gaps = [400, 4000]\n");
+        folder.write("[cluster]\nname = \"curve\"\n", &load);
+        folder.plan()
+    };
+    let with = |cycles| RunOptions { cycles, threads: 1, ..RunOptions::default() };
+    let few = "requests=20,gap=bimodal:100/0/300/0/0.5";
+    let of = |cycles| {
+        let mut plan = plan(few);
+        let done = Curve::run(&mut plan, &with(cycles), &mut Alone, &mut Unobserved);
+        let Some((Group { target: Target::Load { specs }, .. }, _)) = plan.group_of(1) else {
+            panic!("a load is behind the server")
+        };
+        // The gaps keep their shape.
+        let pinion_net::load::Arrivals::Open { gap, .. } = &specs[0].arrivals else { panic!() };
+        assert_eq!((gap.modes(), gap.mean_cycles()), (2, 4000.0));
+        done.unwrap().0
+    };
+    let whole = of(None);
+    assert_eq!((whole.points.len(), whole.remarks.len()), (2, 0));
+    let cut = of(Some(90_000));
+    assert_eq!((cut.points.len(), cut.is_interrupted), (1, false));
+    let why = "run 2 of 2, stopped after the cycles given: it gives no points";
+    assert_eq!(cut.remarks, [why]);
+    assert!(cut.to_text().contains(why), "{}", cut.to_text());
+    let mut long = plan("requests=1000000,gap=400");
+    let interrupted = Curve::run(&mut long, &with(None), &mut Alone, &mut Interrupting).unwrap().0;
+    assert_eq!((interrupted.points.len(), interrupted.is_interrupted), (0, true));
+    assert_eq!(interrupted.remarks, ["run 1 of 2, interrupted: it gives no points"]);
 }
 
 /// A folder with a cluster of echo servers, removed at the end.
@@ -363,7 +416,22 @@ fn packets_of_captures_and_generators_reach_nodes() {
     assert_eq!((frames("ping"), frames("capture")), ((0, 0), (0, 100)));
     assert!(summary.remarks.iter().any(|remark| remark.contains("100 frames led nowhere")));
     assert_eq!(summary.to_json(), with(2).to_json());
+    let cut = run_plan(&plan, &RunOptions { cycles: Some(60_100), ..RunOptions::default() });
+    assert!(cut.section.nodes.iter().take(2).all(|node| node.ending == "cycle_limit"));
+    // Hardware addresses belong to the addresses.
+    let made = plan.names.iter().position(|name| name == "made").unwrap();
+    let Target::Frames { from: FramesFrom::Generator { spec, .. } } =
+        &plan.group_of(made).unwrap().0.target
+    else {
+        panic!("it is made")
+    };
+    assert_eq!(spec.ends, Endpoints::between(spec.ends.src, spec.ends.dst));
     for (before, after, part) in [
+        ("size=256", "size=256,src=10.9.9.9", "`src` does not apply to `cluster`"),
+        ("size=256", "size=256,dst=10.9.9.9", "`dst` does not apply to `cluster`"),
+        ("size=256", "size=256,sources=4", "`sources` does not apply to `cluster`"),
+        ("\"star\"", "\"star\", nodes_per_leaf = 2", "nodes_per_leaf"),
+        ("\"star\"", "\"back-to-back\", latency = 1", "latency"),
         ("ping.pcap", "nope.pcap", "packets[0].pcap"),
         ("pace = \"10g\"", "to = \"ping\"", "leave `to` out"),
         ("size=256", "size=9", "packets[1].generate"),
@@ -393,7 +461,12 @@ app = "icmp_echo"
 name = "capture"
 pcap = "icmp_echo/ping.pcap"
 "#;
-    let plan = Plan::from_text(text, "pair.toml", &example(""), &Options::default()).unwrap();
+    let pair = |text: &str| Plan::from_text(text, "pair.toml", &example(""), &Options::default());
+    let switch =
+        text.replace("back-to-back\" }\n", "back-to-back\" }\nswitch = { ecn_bytes = 9 }\n");
+    let Err(error) = pair(&switch) else { panic!("there is no switch") };
+    assert!(error.to_string().contains("this topology has no switch"), "{error}");
+    let plan = pair(text).unwrap();
     let summary = run_plan(&plan, &RunOptions::default());
     // 97 of the 100 are echo requests.
     assert_eq!(

@@ -323,7 +323,7 @@ pub struct BuildArgs {
     #[command(flatten)]
     pub app: AppArgs,
     /// Where the ELF goes [default: a place below --build-dir, which is printed]
-    #[arg(long, value_name = "FILE", conflicts_with = "build_dir")]
+    #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
     /// Build even when nothing has changed
     #[arg(long)]

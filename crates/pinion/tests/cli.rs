@@ -82,6 +82,16 @@ fn mistakes_in_what_to_trace() {
     trace(&["--hart", "0"], &["--hart", "has packet handlers"]);
     trace(&["--handlers"], &["--json"]);
     trace(&["--host-dump", "all=x"], &["pinion run"]);
+    let elsewhere = [["--record", "x.rec"], ["--html", "x.html"]];
+    let forms = [&[][..], &["--perfetto", "x.pftrace"], &["--vcd", "x.vcd"]];
+    for (option, form) in elsewhere.iter().flat_map(|option| forms.map(|form| (option, form))) {
+        trace(&[&option[..], form].concat(), &[option[0], "goes with `pinion run`"]);
+        for kind in ["nanopu_echo", "cluster_echo"] {
+            let app = example(kind);
+            let asked = [&["trace", &app][..], option, form].concat();
+            folder.refuses(&asked, &[option[0], "goes with `pinion run`"]);
+        }
+    }
     trace(&["--perfetto", "a.x", "--json", "a.x"], &["--perfetto", "a file of its own"]);
 }
 
@@ -135,7 +145,7 @@ fn mistakes_in_programs() {
     };
     let own = std::env::current_exe().unwrap().display().to_string();
     folder.app(MANIFEST);
-    run(&["--cc", "gcc"], &["line 3", "--cc, --build-type, --build-dir and --out do not apply"]);
+    run(&["--cc", "gcc"], &["line 3", "--build-dir, --out and --force do not apply"]);
     run(&["--elf", "gone.elf"], &["cannot read gone.elf"]);
     run(&["--elf", &own], &["this core"]);
     folder.write("text.elf", "#!/bin/sh\n");

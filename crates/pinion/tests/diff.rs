@@ -134,6 +134,12 @@ fn what_has_nothing_in_common_is_refused() {
     folder.refuses(&["diff", &app, "--engine", "native"], &["simulated machine"]);
     folder.refuses(&["diff", &app, "--pcap-out", "x.pcap"], &["--pcap-out goes with `pinion run`"]);
     folder.refuses(&["diff", &app, "nowhere"], &["nowhere"]);
+    folder.write("in.pcap", []);
+    let drawn = "--seed goes with packets that are drawn";
+    folder.refuses(&["diff", &app, "--pcap-in", "in.pcap", "--other-seed", "1"], &[drawn]);
+    folder.refuses(&["diff", &service, "--other-seed", "1"], &[drawn]);
+    let load = ["--load", "requests=5,seed=2", "--other-seed", "1"];
+    folder.refuses(&[&["diff", &service], &load[..]].concat(), &["a seed of its own"]);
     folder
         .refuses(&["diff", &app, packets[0], packets[1], "--other-set", "no.such=1"], &["no.such"]);
 }

@@ -266,6 +266,33 @@ fn what_waits_for_a_compiler_is_interrupted_with_the_same_status() {
     }
 }
 
+/// `timeout` sends its signal to the process and then to the process's group.
+#[test]
+fn a_signal_that_comes_twice_at_once_is_one() {
+    for _ in 0..3 {
+        let folder = Folder::new("twice");
+        let mut command = folder.command(&["run", "app", "--json", "out.json"]);
+        command.args(FOR_EVER).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut running = Running(command.spawn().unwrap());
+        running.is_under_way();
+        let pid = running.0.id().to_string();
+        let status = Command::new("kill").args(["-INT", &pid, &pid, &pid]).status().unwrap();
+        assert!(status.success());
+        assert_eq!(running.end("SIGINT three times").code(), Some(INTERRUPTED));
+        assert!(folder.0.join("out.json").exists());
+    }
+}
+
+#[test]
+fn packets_that_come_too_late_are_refused() {
+    let folder = Folder::new("late");
+    let slow = ["run", "app", "--generate", "udp,rate=1bit/s,count=5000", "--quiet"];
+    let output = folder.pinion(&slow);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{errors}");
+    assert!(errors.contains("arrives more than 106 days behind the first"), "{errors}");
+}
+
 #[test]
 fn standard_output_that_cannot_be_written_is_told() {
     if !Path::new("/dev/full").exists() {

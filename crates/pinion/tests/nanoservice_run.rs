@@ -114,6 +114,90 @@ fn a_load_is_measured_at_both_ends() {
 }
 
 #[test]
+fn requests_begin_when_they_are_to_of_a_program_that_rests_long_before() {
+    if !has_gcc() {
+        return;
+    }
+    let folder = Folder::new("start");
+    folder.service(ECHO);
+    let start = ["--load", "requests=10", "--start", "500000"];
+    for more in [&[][..], &["--cycles", "900000"], &["--patience", "1000"]] {
+        let (status, said, summary) = folder.run("app", &[&start, more].concat());
+        assert_eq!((status, &summary["load"]["answered"]), (0, &10.into()), "{said}");
+        assert_eq!(summary["ready_cycle"], 500_000, "{said}");
+    }
+    let (status, said, summary) = folder.run("app", &[&start[..], &["--cycles", "40000"]].concat());
+    assert_eq!((status, &summary["ending"]), (0, &"cycle_limit".into()), "{said}");
+    assert_eq!((&summary["cycles"], &summary["ready_cycle"]), (&40_000.into(), &Value::Null));
+    let why = "it begins in cycle 503,000 (start_delay), and the run ended in cycle 40,000";
+    assert!(said.contains(why), "{said}");
+    let (_, said, _) = folder.run("app", &["--load", "requests=10,startup=1"]);
+    assert!(said.contains("it waits for the message with which its node says"), "{said}");
+}
+
+#[test]
+fn a_seed_is_the_loads() {
+    if !has_gcc() {
+        return;
+    }
+    let folder = Folder::new("seed");
+    folder.service(ECHO);
+    let report = |arguments: &[&str]| folder.run("app", arguments).2["load"].clone();
+    let load = "requests=50,gap=exp:900";
+    let seeded = report(&["--load", load, "--seed", "7"]);
+    assert_eq!(seeded, report(&["--load", &format!("{load},seed=7")]));
+    assert_ne!(seeded, report(&["--load", load]));
+}
+
+#[test]
+fn answers_that_are_wrong_or_go_elsewhere_are_told() {
+    if !has_gcc() {
+        return;
+    }
+    let folder = Folder::new("elsewhere");
+    // An echo is no store.
+    let store = ["--load", "requests=10,store=10:8"];
+    let (status, said, summary) = folder.run(&example("nanopu_echo"), &store);
+    assert_eq!(status, 1, "{said}");
+    assert_eq!(summary["differences"][0], "10 answers are not what the store must give");
+    let messages = "[[message]]\nsend = [1, 2]\nreply = [1, 2]\n".repeat(5);
+    fs::write(folder.0.join("messages.toml"), messages).unwrap();
+    let messages = ["--messages", "messages.toml"];
+    let load = ["--load", "requests=5,gap=2000,patience=100000"];
+    let to = |header: &str| folder.service(&ECHO.replace("lnic_write_r(h)", header));
+    let udp = ["--set", "transport.kind=udp"];
+    to("lnic_write_r(h)");
+    for more in [&[][..], &udp] {
+        let (status, said, _) = folder.run("app", &[&messages[..], more].concat());
+        assert_eq!(status, 0, "{said}");
+    }
+    to("lnic_write_r(h ^ 0x30000)");
+    let (_, said, summary) = folder.run("app", &[&load[..], &udp].concat());
+    assert_eq!(summary["load"]["answered"], 0, "{said}");
+    let (status, said, summary) = folder.run("app", &messages);
+    assert_eq!(status, 1, "{said}");
+    let wrong = "message 5 was answered to 10.0.0.1, context 3, not to 10.0.0.1, context 0";
+    assert_eq!(summary["differences"][4], wrong);
+    let (_, said, summary) = folder.run("app", &load);
+    let counts = [&summary["load"]["answered"], &summary["load"]["missing"]];
+    assert_eq!(counts, [0, 5], "{said}");
+    assert!(said.contains("foreign frames 5"), "{said}");
+    // Each once, whether or not it is acknowledged, or sent again.
+    to("lnic_write_r(0x0b00000100000010ul)");
+    for more in [&[][..], &["--peer", "none"]] {
+        let (_, said, summary) = folder.run("app", &[&load[..], more].concat());
+        let again = summary["nic"]["data_packets_again"].as_u64().unwrap();
+        assert_eq!(again > 0, !more.is_empty(), "{said}");
+        let stray = "5 messages went to addresses from which nothing came, the last to 11.0.0.1";
+        assert!(said.contains(stray), "{said}");
+    }
+    let (status, said, summary) = folder.run("app", &messages);
+    assert_eq!(status, 1, "{said}");
+    let wrong = "message 1 was answered to 11.0.0.1, context 0, not to 10.0.0.1, context 0";
+    assert_eq!(summary["differences"][0], wrong);
+}
+
+#[test]
 fn a_capture_of_requests_is_enough() {
     if !has_gcc() {
         return;
@@ -285,6 +369,8 @@ fn options_that_do_not_apply_are_refused() {
         (vec!["run", "app", "--handlers"], "--handlers goes with packet handlers"),
         (vec!["run", "app", "--host-dump", "a=b"], "--host-dump goes with packet handlers"),
         (vec!["run", "app", "--pace", "max"], "--pace goes with --pcap-in"),
+        (vec!["run", "app", "--seed", "1"], "--seed goes with packets that are drawn"),
+        (vec!["run", "app", "--load", "seed=2", "--seed", "1"], "a seed of its own"),
         (vec!["run", "app", "--link", "0"], "at least a cycle"),
         (vec!["run", "app", "--load", "gap=ten"], "gap"),
         (vec!["run", "app", "--load", "transport=udp"], "the machine speaks ndp"),

@@ -24,9 +24,12 @@ const TO_HOST: &str = "udp,dport=9200,size=512,messages=1024,packets=1";
 fn profile<T>(app: &App, spec: &str, look: impl FnOnce(&Profile<'_>) -> T) -> T {
     let packets = Packets::generate(spec, None, None);
     let mut ears = HpuProfile::new(app);
-    pinion::run::trace(app, packets.unwrap(), &Outputs::default(), &mut Unobserved, &mut ears)
-        .unwrap();
-    look(&ears.profile())
+    let outputs = Outputs::default();
+    let ran = pinion::run::trace(app, packets.unwrap(), &outputs, &mut Unobserved, &mut ears);
+    let summary = ran.unwrap().summary;
+    let profile = ears.profile(summary.simulated);
+    assert_eq!(profile.cycles, summary.cycles, "it ends with the run");
+    look(&profile)
 }
 
 /// Everything adds up: the whole, harts, classes, functions, lines; handlers take what the machine says,
@@ -105,6 +108,49 @@ fn json(folder: &Folder, arguments: &[&str]) -> Value {
 
 fn cycles(value: &Value) -> u64 {
     value["cycles"].as_object().unwrap().values().map(|cycles| cycles.as_u64().unwrap()).sum()
+}
+
+#[test]
+fn what_traps_is_not_executed_by_handler_nor_by_packet() {
+    if !has_gcc() {
+        return;
+    }
+    let folder = Folder::new("profile-traps");
+    let slmp = example("slmp");
+    let packets = format!("{slmp}/traffic.pcap");
+    let document = json(&folder, &["profile", &slmp, "--pcap-in", &packets]);
+    let run = json(&folder, &["run", &slmp, "--pcap-in", &packets, "--handlers"]);
+    let sum = |key: &str, of: fn(&Value) -> &Value| -> u64 {
+        let rows = document[key].as_array().unwrap().iter();
+        rows.filter(|row| !row["context"].is_null()).filter_map(|row| of(row).as_u64()).sum()
+    };
+    let counts: [fn(&Value) -> &Value; 2] =
+        [|row| &row["cycles"]["issue"], |row| &row["instructions"]];
+    for count in counts {
+        assert_eq!(sum("classes", count), sum("packets", count));
+    }
+    let other: fn(&Value) -> &Value = |row| &row["cycles"]["other"];
+    assert!(sum("classes", other) > 0, "something traps");
+    assert_eq!(sum("classes", other), sum("packets", other));
+    let handlers = run["handlers"].as_array().unwrap().iter();
+    let retired: u64 = handlers.map(|row| row["instructions"].as_u64().unwrap()).sum();
+    assert_eq!(sum("classes", counts[1]), retired);
+}
+
+#[test]
+fn a_call_that_was_inlined_counts_calls_and_not_the_turns_of_its_loop() {
+    if !has_gcc() {
+        return;
+    }
+    let app = App::load(Path::new(&example("multi_tenant")), &Options::default()).unwrap();
+    profile(&app, "udp,dport=9600,size=512,messages=256,packets=1", |profile| {
+        let packets = profile.packets.iter().map(|row| row.packets).max().unwrap();
+        let coverage = profile.coverage();
+        let (file, lines) = coverage.iter().find(|(file, _)| file.ends_with("/ledger.c")).unwrap();
+        let source = std::fs::read_to_string(file).unwrap();
+        let line = 1 + source.lines().position(|line| line.contains("seal = seal_of(")).unwrap();
+        assert_eq!(lines[&(line as u32)], packets, "{file}:{line}: {lines:?}");
+    });
 }
 
 #[test]
@@ -205,6 +251,7 @@ fn files_are_what_their_readers_take() {
     // HPU-cycles of the chart are those of the account.
     let document = json(&folder, &["profile", &app]);
     let end = document["cycles"].as_u64().unwrap();
+    assert_eq!(document["cycles"], json(&folder, &["run", &app])["cycles"], "it ends with the run");
     let busy = area(&read("o.csv"), "hpus_busy", end);
     let handlers = document["classes"].as_array().unwrap().iter();
     let handlers: u64 = handlers.filter(|class| class["kind"].is_string()).map(cycles).sum();

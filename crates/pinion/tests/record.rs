@@ -198,6 +198,8 @@ fn programs_of_a_transport_are_repeated() {
             changed(&folder.0.join(name), program, |text| text.replace("parser", "nothing"));
         let output = folder.pinion(&["replay", &broken.display().to_string()]);
         assert_eq!(output.status.code(), Some(2), "{name}: {}", text(&output));
+        folder.refuses(&["trace", name, "--record", "again.rec"], &["--record goes with"]);
+        folder.refuses(&["trace", name, "--html", "page.html"], &["--html goes with"]);
         // A recording of the recording is the same run.
         let output = folder.pinion(&["run", name, "--record", "again.rec"]);
         assert!(output.status.success(), "{name}: {}", text(&output));

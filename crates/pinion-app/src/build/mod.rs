@@ -1,8 +1,8 @@
 //! Makes an application's program: a manifest and a machine's layout come in, an ELF goes out.
 //!
 //! The ELF lies in a folder of the user's cache ([`place`]) unless told otherwise, never among the
-//! sources, and is made again only when something it is made from has changed. It appears under its
-//! name complete or not at all.
+//! sources, and is made again only when something it is made from has changed; what was told
+//! otherwise is a copy. It appears under its name complete or not at all.
 
 mod apart;
 mod cxx;
@@ -50,7 +50,7 @@ pub enum BuildType {
 pub struct Options {
     /// Chooses the compiler: `gcc`, `zig` or a path.
     pub cc: Option<String>,
-    /// Name of the ELF, instead of one in `folder`.
+    /// Name of the ELF, a copy of the one in `folder`.
     pub out: Option<PathBuf>,
     /// Name of the folder for programs, instead of `pinion/build` in the user's cache.
     pub folder: Option<PathBuf>,
@@ -78,8 +78,13 @@ impl Options {
             || self.out.is_some()
             || self.folder.is_some()
             || self.build_type != BuildType::Release
+            || self.force
     }
 }
+
+/// Says why they are refused where a program is not built.
+pub const MADE_ELSEWHERE: &str = "the program was made elsewhere: --cc, --build-type, --build-dir, \
+                                  --out and --force do not apply";
 
 /// Tells what a build did.
 #[derive(Debug, Default)]
@@ -117,35 +122,45 @@ pub fn build(manifest: &Manifest, layout: &Layout, options: &Options) -> Result<
         false => Compiler::find(options.cc.as_deref(), &sdk)?,
     };
     let job = Job::new(manifest, layout, &sdk, &compiler, options.build_type)?;
-    let elf = match &options.out {
-        Some(elf) => elf.clone(),
-        None => {
-            let suffix = match (options.native, options.slot) {
-                (true, _) => "native.elf".to_owned(),
-                (false, Some(slot)) => format!("slot{slot}.elf"),
-                (false, None) => "elf".to_owned(),
-            };
-            let place = place::of_application(&manifest.dir, options.folder.as_deref())?;
-            let variant = place.join(format!("{:016x}", job.variant()));
-            variant.join(format!("{}.{suffix}", manifest.app.name))
-        }
+    let suffix = match (options.native, options.slot) {
+        (true, _) => "native.elf".to_owned(),
+        (false, Some(slot)) => format!("slot{slot}.elf"),
+        (false, None) => "elf".to_owned(),
     };
-    let folder = elf.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let place = place::of_application(&manifest.dir, options.folder.as_deref())?;
+    let folder = place.join(format!("{:016x}", job.variant()));
+    let elf = folder.join(format!("{}.{suffix}", manifest.app.name));
     let stamp = with_suffix(&elf, "stamp");
-    if options.untrusted && options.out.is_none() {
-        untrusted::check_outputs(folder)?;
+    if options.untrusted {
+        untrusted::check_outputs(&folder)?;
     }
-    let _alone = alone(folder, &elf);
+    let _alone = alone(&folder, &elf);
     let digest = format!("{:016x}\n", job.digest());
-    let is_current = fs::read_to_string(&stamp).is_ok_and(|found| found == digest);
-    if is_current && elf.is_file() && !options.force {
-        return Ok(Built { elf, build_type: options.build_type, ..Built::default() });
+    let is_stamped = fs::read_to_string(&stamp).is_ok_and(|found| found == digest);
+    let is_current = is_stamped && elf.is_file() && !options.force;
+    let mut messages = Vec::new();
+    if !is_current {
+        fs::create_dir_all(&folder).map_err(|error| Error::file("create", &folder, error))?;
+        messages = job.run(&elf)?;
+        fs::write(&stamp, digest).map_err(|error| Error::file("write", &stamp, error))?;
     }
-    fs::create_dir_all(folder).map_err(|error| Error::file("create", folder, error))?;
-    let messages = job.run(&elf)?;
-    fs::write(&stamp, digest).map_err(|error| Error::file("write", &stamp, error))?;
-    let build_type = options.build_type;
-    Ok(Built { elf, compiler: Some(compiler.to_string()), messages, build_type })
+    let is_copied = options.out.as_deref().map_or(Ok(false), |out| copy(&elf, out))?;
+    let compiler = (!is_current || is_copied).then(|| compiler.to_string());
+    let elf = options.out.clone().unwrap_or(elf);
+    Ok(Built { elf, compiler, messages, build_type: options.build_type })
+}
+
+/// Copies a program to where it is wanted; tells whether it was not there yet.
+fn copy(elf: &Path, out: &Path) -> Result<bool> {
+    let bytes = fs::read(elf).map_err(|error| Error::file("read", elf, error))?;
+    if out.is_file() && fs::read(out).is_ok_and(|there| there == bytes) {
+        return Ok(false);
+    }
+    if let Some(folder) = out.parent() {
+        fs::create_dir_all(folder).map_err(|error| Error::file("create", folder, error))?;
+    }
+    pinion_output::write_whole(out, &bytes)?;
+    Ok(true)
 }
 
 /// Waits until nobody else, in this process or another, builds or looks at the same ELF: it, its

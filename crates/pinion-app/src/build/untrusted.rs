@@ -174,7 +174,7 @@ pub fn check_outputs(folder: &Path) -> Result<()> {
     let refuse = |path: &Path| {
         Err(Error::Usage(format!(
             "{} is a link, or neither file nor folder: with --untrusted nothing is written there; \
-             remove it, or give --out",
+             remove it, or give --build-dir",
             path.display()
         )))
     };

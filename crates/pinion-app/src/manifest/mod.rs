@@ -13,6 +13,8 @@ use pinion_sim::config::{self, ConfigError, Duration, Loaded};
 use pinion_spin::matching::{self, EndOfMessage, Layout, Limits, MessageId, Mode, Rule};
 use serde::Deserialize;
 
+use crate::assets;
+
 pub use nanoservice::Nanoservice;
 use raw::{Define, RawApp, RawContext, RawManifest, RawMode};
 pub use traffic::StandardTraffic;
@@ -70,7 +72,7 @@ pub struct App {
     pub cflags: Vec<String>,
     /// Lists compiler options appended behind these for C++ alone.
     pub cxxflags: Vec<String>,
-    /// Name of the machine the application is meant for.
+    /// Name of the machine the application is meant for, or the path of its file.
     pub machine: String,
     /// Lists numbers of the machine that handlers want changed, as `key=value`.
     pub set: Vec<String>,
@@ -154,6 +156,8 @@ impl Manifest {
             app.include_dirs.iter().map(|path| ("app.include_dirs".to_owned(), path.as_path())),
         );
         paths.extend(app.elf.iter().map(|path| ("app.elf".to_owned(), path.as_path())));
+        let is_file = assets::is_path(&app.machine);
+        paths.extend(is_file.then(|| ("app.machine".to_owned(), Path::new(&app.machine))));
         for (index, context) in self.contexts().iter().enumerate() {
             let images = [
                 ("handler_memory_image", &context.handler_memory_image),
@@ -370,7 +374,7 @@ fn check_app(
         defines: raw.defines.into_iter().filter_map(define).collect(),
         cflags: raw.cflags,
         cxxflags: raw.cxxflags,
-        machine: raw.machine.unwrap_or_else(|| machine.to_owned()),
+        machine: assets::named_in(dir, raw.machine.as_deref().unwrap_or(machine)),
         set: raw.set.unwrap_or_default(),
     })
 }

@@ -49,6 +49,22 @@ fn watchdog_and_l1_bytes_take_numbers_and_texts() {
 }
 
 #[test]
+fn a_machine_may_be_a_file_of_the_folder() {
+    let machine = |name: &str| {
+        let text = GOOD.replace("defines", &format!("machine = \"{name}\"\ndefines"));
+        let manifest = load(&folder("machine", &text)).unwrap();
+        let named = manifest.files().iter().any(|(key, _)| key == "app.machine");
+        (manifest.app.machine, named)
+    };
+    let of_folder = |name: &str| folder("machine", GOOD).join(name).display().to_string();
+    for path in ["mine.toml", "machines/mine.toml", "../mine"] {
+        assert_eq!(machine(path), (of_folder(path), true));
+    }
+    assert_eq!(machine("/a/mine.toml"), ("/a/mine.toml".to_owned(), true));
+    assert_eq!(machine("fpspin"), ("fpspin".to_owned(), false));
+}
+
+#[test]
 fn standard_traffic_is_read() {
     let text = format!("{GOOD}\n[traffic]\ngenerate = \"icmp,size=98,count=7\"\n");
     let manifest = load(&folder("traffic", &text)).unwrap();

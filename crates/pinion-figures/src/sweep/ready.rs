@@ -175,7 +175,8 @@ impl Ready {
                 let seconds = summary.host.as_secs_f64();
                 let measured = Measured::of_summary(&OF_CLUSTERS, &summary.to_json(), seconds);
                 let failed = summary.has_failures().then(|| failure(&summary.texts()[1]));
-                Ok(Some(Entry { measured, problem: failed }))
+                let first = || summary.differences.first().cloned();
+                Ok(Some(Entry { measured, problem: failed.or_else(first) }))
             }
         }
     }

@@ -49,17 +49,7 @@ impl FromStr for GeneratorSpec {
     type Err = GeneratorError;
 
     fn from_str(text: &str) -> Result<Self, GeneratorError> {
-        let mut parts = text.split(',').map(str::trim);
-        let kind = read_kind(parts.next().unwrap_or_default())?;
-        let pairs = read_pairs(kind, parts)?;
-        let mut spec = GeneratorSpec { kind, ..GeneratorSpec::default() };
-        read_traffic(&mut spec, &pairs)?;
-        read_payload(&mut spec, &pairs)?;
-        read_addresses(&mut spec, &pairs)?;
-        read_counts(&mut spec, &pairs)?;
-        spec.check_sizes()?;
-        read_message_bytes(&mut spec, &pairs)?;
-        Ok(spec)
+        Self::default().with(text, &[], "")
     }
 }
 
@@ -70,6 +60,28 @@ impl GeneratorSpec {
     /// Names the wrong part and the nearest right word.
     pub fn parse(text: &str) -> Result<Self, GeneratorError> {
         text.parse()
+    }
+
+    /// Changes a specification as text says. Keys in `refused` do not apply to `context`.
+    ///
+    /// # Errors
+    /// Names the wrong part and the nearest right word.
+    pub fn with(self, text: &str, refused: &[&str], context: &str) -> Result<Self, GeneratorError> {
+        let mut parts = text.split(',').map(str::trim);
+        let kind = read_kind(parts.next().unwrap_or_default())?;
+        let pairs = read_pairs(kind, parts)?;
+        if let Some(key) = refused.iter().find(|key| pairs.contains_key(*key)) {
+            let (key, context) = ((*key).to_string(), context.to_string());
+            return Err(GeneratorError::NotApplicable { key, context });
+        }
+        let mut spec = Self { kind, ..self };
+        read_traffic(&mut spec, &pairs)?;
+        read_payload(&mut spec, &pairs)?;
+        read_addresses(&mut spec, &pairs)?;
+        read_counts(&mut spec, &pairs)?;
+        spec.check_sizes()?;
+        read_message_bytes(&mut spec, &pairs)?;
+        Ok(spec)
     }
 }
 

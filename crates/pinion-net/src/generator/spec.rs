@@ -9,6 +9,7 @@ use crate::frame::{
 use crate::pacing::{Rate, WireBits};
 use rand_core::Rng;
 use std::fmt;
+use std::net::Ipv4Addr;
 
 /// Says what the frames carry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -189,6 +190,11 @@ impl Default for GeneratorSpec {
 }
 
 impl GeneratorSpec {
+    /// Makes the usual traffic between two addresses.
+    pub fn between(src: Ipv4Addr, dst: Ipv4Addr) -> Self {
+        Self { ends: Endpoints::between(src, dst), ..Self::default() }
+    }
+
     /// Changes the size of the frames; messages of a fixed number of bytes keep it.
     ///
     /// # Errors

@@ -38,6 +38,22 @@ pub enum Timing {
     },
 }
 
+impl Arrivals {
+    /// Gives an open loop whose gaps have another mean and the same shape.
+    #[must_use]
+    pub fn with_gap(&self, mean_cycles: f64) -> Self {
+        match self {
+            Self::Open { gap, timing } => {
+                Self::Open { gap: gap.with_mean(mean_cycles), timing: *timing }
+            }
+            Self::Closed { .. } => {
+                let gap = Distribution::Fixed { cycles: mean_cycles };
+                Self::Open { gap, timing: Timing::Exact }
+            }
+        }
+    }
+}
+
 /// Finds the cycles in which requests of an open loop are due.
 #[derive(Clone, Debug)]
 pub(super) struct Clockwork {

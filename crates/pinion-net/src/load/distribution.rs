@@ -7,6 +7,9 @@
 use rand_distr::{Distribution as _, Exp1, StandardNormal};
 use rand_pcg::Pcg64Mcg;
 
+/// The most cycles that a distribution may give.
+pub(super) const MOST_CYCLES: f64 = 1e15;
+
 /// Says how cycles are distributed.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Distribution {
@@ -74,6 +77,29 @@ impl Distribution {
         }
     }
 
+    /// Gives a distribution of the same shape with another mean, as [`Self::mean_cycles`] counts it.
+    #[must_use]
+    pub fn with_mean(&self, cycles: f64) -> Self {
+        let factor = cycles / self.mean_cycles();
+        let scaled = |normal: &Normal| Normal {
+            mean_cycles: normal.mean_cycles * factor,
+            deviation_cycles: normal.deviation_cycles * factor,
+        };
+        match self {
+            Self::Fixed { .. } => Self::Fixed { cycles },
+            Self::Exponential { .. } => Self::Exponential { mean_cycles: cycles },
+            Self::Bimodal { low, high, high_probability, min_cycles, max_cycles } => {
+                Self::Bimodal {
+                    low: scaled(low),
+                    high: scaled(high),
+                    high_probability: *high_probability,
+                    min_cycles: min_cycles * factor,
+                    max_cycles: (max_cycles * factor).min(MOST_CYCLES),
+                }
+            }
+        }
+    }
+
     /// Gives the number of modes.
     pub fn modes(&self) -> usize {
         match self {
@@ -84,7 +110,7 @@ impl Distribution {
 
     /// Tells what is wrong with the numbers, if anything.
     pub(super) fn problem(&self) -> Option<&'static str> {
-        let finite = |cycles: f64| (0.0..=1e15).contains(&cycles);
+        let finite = |cycles: f64| (0.0..=MOST_CYCLES).contains(&cycles);
         match self {
             Self::Fixed { cycles } if !finite(*cycles) => Some("cycles must be from 0 to 1e15"),
             Self::Exponential { mean_cycles } if !finite(*mean_cycles) => {
@@ -135,6 +161,26 @@ mod tests {
         let mean = values.iter().sum::<f64>() / n;
         let square: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
         (mean, (square / n).sqrt())
+    }
+
+    #[test]
+    fn another_mean_leaves_the_shape() {
+        let normal = |mean_cycles, deviation_cycles| Normal { mean_cycles, deviation_cycles };
+        let modes = |low, high, min_cycles, max_cycles| Distribution::Bimodal {
+            low,
+            high,
+            high_probability: 0.25,
+            min_cycles,
+            max_cycles,
+        };
+        // A mean of 250 cycles.
+        let gap = modes(normal(100.0, 10.0), normal(700.0, 20.0), 50.0, MOST_CYCLES);
+        let twice = modes(normal(200.0, 20.0), normal(1400.0, 40.0), 100.0, MOST_CYCLES);
+        assert_eq!((gap.mean_cycles(), gap.with_mean(500.0)), (250.0, twice));
+        let exponential = |mean_cycles| Distribution::Exponential { mean_cycles };
+        assert_eq!(exponential(9.0).with_mean(7.0), exponential(7.0));
+        let none = modes(normal(0.0, 1.0), normal(0.0, 1.0), 0.0, 5.0);
+        assert!(none.with_mean(7.0).problem().is_some(), "there is no such shape");
     }
 
     #[test]

@@ -31,6 +31,7 @@
 //! A distribution is a number of cycles, `exp:MEAN`, or
 //! `bimodal:MEAN/DEVIATION/MEAN/DEVIATION/PROBABILITY[/MIN/MAX]` with the probability of the second.
 
+use super::distribution::MOST_CYCLES;
 use super::{
     Arrivals, Contexts, Distribution, Flavour, LoadError, LoadSpec, Matching, Nodes, Normal,
     Overrun, ResponseAt, Sizes, StoreRequests, Timing,
@@ -67,9 +68,6 @@ const KEYS: [&str; 24] = [
     "patience",
 ];
 const SEED: &str = "seed";
-
-/// Largest value that the clamp of a bimodal distribution has unless it is given.
-const MOST_CYCLES: f64 = 1e15;
 
 type Pairs = BTreeMap<&'static str, String>;
 

@@ -125,6 +125,12 @@ impl LoadReport {
         act(self.by_mode.entry(request.mode).or_insert_with(new));
     }
 
+    /// Says that answers were not what a key-value store must give, if some were not.
+    pub fn difference(&self) -> Option<String> {
+        let wrong = self.wrong;
+        (wrong > 0).then(|| format!("{wrong} answers are not what the store must give"))
+    }
+
     /// Gives the mean gap between requests, from which the published evaluations recompute the load.
     pub fn mean_gap_cycles(&self) -> Option<f64> {
         let first = self.first_sent_cycle.filter(|_| self.sent > 1)?;

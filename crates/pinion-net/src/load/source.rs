@@ -315,6 +315,11 @@ impl LoadSource {
             }
             return;
         }
+        // Who announces itself may do so to any context.
+        if message.to != self.spec.ends.context {
+            self.report.foreign_frames += 1;
+            return;
+        }
         let mut words =
             message.start.as_chunks::<8>().0.iter().map(|word| u64::from_be_bytes(*word));
         let sent = words.nth(self.spec.sent_word());

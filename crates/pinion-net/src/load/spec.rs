@@ -303,6 +303,17 @@ impl LoadSpec {
         usize::from(self.has_service())
     }
 
+    /// Tells whether a node with an address is one that requests go to.
+    pub fn is_for(&self, address: u32) -> bool {
+        let first = self.ends.addresses.dst.to_bits();
+        (first..first.saturating_add(self.nodes.count())).contains(&address)
+    }
+
+    /// Gives the number of the word by which an answer finds its request, where it is one.
+    pub fn matching_word(&self) -> Option<usize> {
+        (self.matching == Matching::SentTime).then(|| self.sent_word())
+    }
+
     /// Gives the number of contexts that requests go to.
     pub fn context_count(&self) -> u16 {
         match self.contexts {

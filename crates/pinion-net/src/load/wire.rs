@@ -24,6 +24,8 @@ pub(super) struct Message {
     pub(super) node: Option<u32>,
     /// The context it came from.
     pub(super) context: u16,
+    /// The context it is for.
+    pub(super) to: u16,
     /// What it says; of a long one only the first packet, which is all that matters here.
     pub(super) start: Vec<u8>,
 }
@@ -168,9 +170,10 @@ impl Wire {
             return Heard::Foreign;
         };
         match parsed.content {
-            Content::Udp { src_port, payload, .. } => Heard::Message(Message {
+            Content::Udp { src_port, dst_port, payload, .. } => Heard::Message(Message {
                 node: self.node(ip.src.to_bits()),
                 context: src_port.wrapping_sub(base_port),
+                to: dst_port,
                 start: payload.to_vec(),
             }),
             _ => Heard::Foreign,
@@ -183,9 +186,10 @@ impl Wire {
         if packet >= packets {
             return Heard::Foreign;
         }
-        let (node, context) = (self.node(header.src_ip), header.src_context);
+        let (node, context, to) =
+            (self.node(header.src_ip), header.src_context, header.dst_context);
         if packets == 1 {
-            return Heard::Message(Message { node, context, start: payload.to_vec() });
+            return Heard::Message(Message { node, context, to, start: payload.to_vec() });
         }
         let key = (header.src_ip, header.tx_msg_id, header.pull_offset);
         let fresh = || Partial { missing: vec![true; packets], start: Vec::new() };
@@ -203,7 +207,7 @@ impl Wire {
         }
         let start = std::mem::take(&mut partial.start);
         self.partial.remove(&key);
-        Heard::Message(Message { node, context, start })
+        Heard::Message(Message { node, context, to, start })
     }
 }
 

@@ -219,6 +219,7 @@ fn cut_packets_are_refused_unless_wanted() {
         let mut reader = open(bytes.clone()).unwrap();
         let error = reader.next_frame().unwrap_err().to_string();
         assert!(error.contains("60 of 1514 bytes kept"), "{error}");
+        assert!(error.ends_with("record again with `tcpdump -s 0`"), "{error}");
         assert!(reader.next_frame().unwrap().is_none());
         let frame = open(bytes).unwrap().cut_packets(CutPackets::Keep).next().unwrap().unwrap();
         assert!(frame.is_cut());

@@ -269,6 +269,10 @@ fn errors_name_the_nearest_right_word() {
     assert!(error("udp,wire=cable").contains("`frame` or `ethernet`"));
     assert!(error("udp,smac=02:00").contains("hardware address"));
     assert!(error("udp,dport=65536").contains("65535"));
+    let refused = |text| GeneratorSpec::default().with(text, &["src", "sources"], "cluster");
+    assert_eq!(refused("udp,size=64").unwrap(), GeneratorSpec::parse("udp,size=64").unwrap());
+    let error = refused("udp,sources=4").unwrap_err().to_string();
+    assert!(error.contains("`sources` does not apply to `cluster`"), "{error}");
 }
 
 #[test]

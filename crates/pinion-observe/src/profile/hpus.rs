@@ -27,7 +27,6 @@ use super::{Class, Hart, PacketRow, Profile};
 use crate::trace::{Tracer, handler_name};
 use crate::words::kind_name;
 use pinion_app::app::App;
-use pinion_app::error::Result;
 
 /// Number of the class of what HPUs do between tasks.
 const RUNTIME: u32 = BEFORE;
@@ -50,7 +49,6 @@ pub struct HpuProfile<'a> {
     /// Cycles of handlers, by the packet they ran for.
     handled: HashMap<u64, u64>,
     packets: BTreeMap<(ContextId, u32), PacketRow>,
-    cycles: u64,
     /// Whether nobody heard what an HPU did before its first instruction.
     is_partial: bool,
 }
@@ -92,7 +90,6 @@ impl<'a> HpuProfile<'a> {
             runs: HashMap::default(),
             handled: HashMap::default(),
             packets: BTreeMap::new(),
-            cycles: 0,
             is_partial: false,
         }
     }
@@ -107,7 +104,7 @@ impl<'a> HpuProfile<'a> {
 
     /// Puts together what it has heard so far.
     pub fn so_far(&self) -> Profile<'a> {
-        self.clone().profile()
+        self.clone().put_together(0)
     }
 
     /// Hears an instruction of one of several NICs.
@@ -115,7 +112,7 @@ impl<'a> HpuProfile<'a> {
         let hart = node * self.hpus as usize + (record.cluster * self.cores + record.hpu) as usize;
         let class = record.task.map_or(RUNTIME, |task| class_of(&task));
         let slot = self.code.number(u64::from(record.pc));
-        let at = At { class, slot, cycle: record.cycle };
+        let at = At { class, slot, cycle: record.cycle, traps: record.trap.is_some() };
         let last = self.ledger.last(hart);
         let since = record.cycle.saturating_sub(last.map_or(0, |last| last.cycle));
         let gap = self.gap(hart, last, at, (since, &record.stalls));
@@ -160,7 +157,9 @@ impl<'a> HpuProfile<'a> {
             gap.later[Cause::Idle as usize] = left; // the machine was ready: the HPU waited
             return gap;
         };
-        gap.earlier[Cause::Issue as usize] = issue;
+        // As the machine counts: nothing is issued that is not executed.
+        let cause = if last.traps { Cause::Other } else { Cause::Issue };
+        gap.earlier[cause as usize] = issue;
         let cause = if last.class == RUNTIME { Cause::Idle } else { Cause::Other };
         gap.later[cause as usize] = left;
         gap
@@ -193,8 +192,24 @@ impl<'a> HpuProfile<'a> {
         row.count.cycles[Cause::Other as usize] += handler.saturating_sub(known);
     }
 
-    /// Puts the profile together.
-    pub fn profile(self) -> Profile<'a> {
+    /// Puts the profile of a run together that has ended then.
+    pub fn profile(mut self, end: Time) -> Profile<'a> {
+        let harts = 0..self.ledger.harts();
+        // Of a run that was cut off, an HPU may be a little ahead.
+        let last = harts.clone().filter_map(|hart| Some(self.ledger.last(hart)?.cycle)).max();
+        let cycles = self.clock.cycle_at(end).max(last.unwrap_or(0));
+        for hart in harts {
+            let last = self.ledger.last(hart);
+            let left = cycles - last.map_or(0, |last| last.cycle);
+            let is_idle = last.is_none_or(|last| last.class == RUNTIME);
+            let cause = if is_idle { Cause::Idle } else { Cause::Other };
+            let none = Key { class: RUNTIME, chain: ROOT, slot: self.code.number(0) };
+            self.ledger.close(hart, left, cause, none);
+        }
+        self.put_together(cycles)
+    }
+
+    fn put_together(self, cycles: u64) -> Profile<'a> {
         let mut classes = vec![Class { name: "runtime, between tasks".into(), ..Class::default() }];
         let contexts = self.app.map_or(&[][..], |app| &app.contexts);
         for (index, context) in contexts.iter().enumerate() {
@@ -218,7 +233,7 @@ impl<'a> HpuProfile<'a> {
             file: None,
             machine: self.machine,
             hart_word: "HPU",
-            cycles: self.cycles,
+            cycles,
             harts: harts.collect(),
             classes,
             packets: self.packets.into_values().collect(),
@@ -274,20 +289,4 @@ impl Hears<Spin> for HpuProfile<'_> {
     }
 }
 
-impl Tracer for HpuProfile<'_> {
-    fn finish(&mut self, now: Time) -> Result<()> {
-        let harts = 0..self.ledger.harts();
-        // An HPU may be a little ahead of the NIC's clock.
-        let last = harts.clone().filter_map(|hart| Some(self.ledger.last(hart)?.cycle)).max();
-        self.cycles = self.clock.cycle_at(now).max(last.unwrap_or(0));
-        for hart in harts {
-            let last = self.ledger.last(hart);
-            let left = self.cycles - last.map_or(0, |last| last.cycle);
-            let is_idle = last.is_none_or(|last| last.class == RUNTIME);
-            let cause = if is_idle { Cause::Idle } else { Cause::Other };
-            let none = Key { class: RUNTIME, chain: ROOT, slot: self.code.number(0) };
-            self.ledger.close(hart, left, cause, none);
-        }
-        Ok(())
-    }
-}
+impl Tracer for HpuProfile<'_> {}

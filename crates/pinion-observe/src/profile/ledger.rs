@@ -14,8 +14,10 @@ pub const BEFORE: u32 = 0;
 /// Cycles and instructions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
-    /// Number of instructions.
+    /// Number of instructions that were executed.
     pub instructions: u64,
+    /// Number of those that trapped instead.
+    pub traps: u64,
     /// Cycles by cause.
     pub cycles: Cycles,
 }
@@ -34,7 +36,14 @@ impl Count {
     /// Adds another.
     pub fn add(&mut self, other: &Self) {
         self.instructions += other.instructions;
+        self.traps += other.traps;
         add(&mut self.cycles, &other.cycles);
+    }
+
+    /// Counts an instruction.
+    fn step(&mut self, at: At) {
+        let count = if at.traps { &mut self.traps } else { &mut self.instructions };
+        *count += 1;
     }
 }
 
@@ -47,6 +56,8 @@ pub struct At {
     pub slot: u32,
     /// Cycle in which it was issued.
     pub cycle: u64,
+    /// Whether it trapped, and was not executed.
+    pub traps: bool,
 }
 
 /// Where cycles are counted.
@@ -127,7 +138,7 @@ impl Ledger {
             false => self.stacks.child(ROOT, function),
         };
         let own = self.cell(Key { class: at.class, chain, slot: at.slot });
-        self.cells[own as usize].1.instructions += 1;
+        self.cells[own as usize].1.step(at);
         if let Some(last) = last {
             add(&mut self.cells[cell as usize].1.cycles, &gap.earlier);
             let waited = match is_same {
@@ -144,7 +155,7 @@ impl Ledger {
             add(&mut self.cells[waited as usize].1.cycles, &gap.later);
             add(&mut self.of_hart(hart, BEFORE).cycles, &gap.later);
         }
-        self.of_hart(hart, at.class).instructions += 1;
+        self.of_hart(hart, at.class).step(at);
         let hart = &mut self.harts[hart];
         (hart.last, hart.chain, hart.cell) = (Some(at), chain, own);
     }

@@ -1,6 +1,6 @@
 //! A distribution of times: values come in, minimum, mean, maximum and percentiles go out. Holds
-//! one counter per bucket that occurred; buckets are exact up to 1 us and at most a millionth of
-//! their value wide beyond. The HDR histogram of loads (`pinion_net::load::Latencies`) keeps five digits
+//! one counter per bucket that occurred, with the longest time in it; buckets are exact up to 1 us and at most
+//! a millionth of their value wide beyond. A percentile is a time that came. The HDR histogram of loads (`pinion_net::load::Latencies`) keeps five digits
 //! at most; here a time of a few cycles among milliseconds has to come out as it was.
 
 use pinion_sim::Time;
@@ -11,7 +11,8 @@ const SUB_BITS: u32 = 20;
 /// Counts how often each time occurred.
 #[derive(Debug, Clone, Default)]
 pub struct Histogram {
-    buckets: FxHashMap<u64, u64>,
+    /// By the lowest time of a bucket: how many are in it, and the longest of them.
+    buckets: FxHashMap<u64, (u64, u64)>,
     count: u64,
     sum_ps: u128,
     min_ps: u64,
@@ -37,7 +38,8 @@ impl Histogram {
     /// Counts one time.
     pub fn record(&mut self, time: Time) {
         let ps = time.ps();
-        *self.buckets.entry(lowest(ps)).or_default() += 1;
+        let (count, longest) = self.buckets.entry(lowest(ps)).or_default();
+        (*count, *longest) = (*count + 1, ps.max(*longest));
         self.min_ps = if self.count == 0 { ps } else { self.min_ps.min(ps) };
         self.max_ps = self.max_ps.max(ps);
         self.count += 1;
@@ -54,7 +56,8 @@ impl Histogram {
         if self.count == 0 {
             return None;
         }
-        let mut buckets: Vec<(u64, u64)> = self.buckets.iter().map(|(&k, &v)| (k, v)).collect();
+        let mut buckets: Vec<(u64, u64)> =
+            self.buckets.values().map(|&(count, longest)| (longest, count)).collect();
         buckets.sort_unstable();
         let ns = |ps: u64| Time::from_ps(ps).ns();
         Some(Quantiles {
@@ -66,14 +69,14 @@ impl Histogram {
         })
     }
 
-    /// Gives the smallest recorded time that at least `percent` of all are within.
+    /// Gives the smallest recorded time, but for a millionth, that at least `percent` of all are within.
     fn percentile_ps(&self, buckets: &[(u64, u64)], percent: u64) -> u64 {
         let rank = (u128::from(self.count) * u128::from(percent)).div_ceil(100).max(1);
         let mut seen = 0;
         for (ps, count) in buckets {
             seen += u128::from(*count);
             if seen >= rank {
-                return (*ps).clamp(self.min_ps, self.max_ps);
+                return *ps;
             }
         }
         self.max_ps
@@ -110,5 +113,15 @@ mod tests {
         let expected = Quantiles { min: 1.0, mean: 50.5, p50: 50.0, p99: 99.0, max: 100.0 };
         assert_eq!(quantiles, expected);
         assert_eq!(Histogram::default().quantiles(), None);
+    }
+
+    #[test]
+    fn percentiles_are_times_that_came() {
+        let mut histogram = Histogram::default();
+        (0..200).for_each(|index| histogram.record(Time::from_ps(10_531_000 + index / 100 * 7)));
+        let quantiles = histogram.quantiles().unwrap();
+        assert_eq!([quantiles.p50, quantiles.p99], [10_531.007; 2], "in one bucket, the longest");
+        histogram.record(Time::from_ns(142_800));
+        assert_eq!(histogram.quantiles().unwrap().max, 142_800.0);
     }
 }

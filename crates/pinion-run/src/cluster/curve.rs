@@ -5,14 +5,14 @@ use pinion_net::fabric::Ranks;
 use serde_json::{Value, json};
 
 use super::plan::{Plan, Target};
-use super::run::{RunOptions, run};
-use super::sources::with_gap;
+use super::run::{RunOptions, conclude, go};
 use super::summary::Summary;
+use super::tracing::Tracing;
 use crate::watch::Observer;
 use pinion_app::error::{Error, Result};
 use pinion_observe::document::Document;
 use pinion_observe::plot::{Cell, Column, Definition, Row, Table, chart};
-use pinion_observe::report::Report;
+use pinion_observe::report::{Ending, Report};
 
 /// Names the chart's curves, with the columns they show.
 const CURVES: [(&str, &str); 4] = [
@@ -23,11 +23,16 @@ const CURVES: [(&str, &str); 4] = [
 ];
 
 /// Holds the points of a cluster's loads.
+#[derive(Default)]
 pub struct Curve {
     /// Name of the cluster.
     pub name: String,
     /// The points, of every generator at every gap.
     pub points: Vec<CurvePoint>,
+    /// What there is to say of runs that were cut: they give no points.
+    pub remarks: Vec<String>,
+    /// Somebody interrupted the last run, and there were no more.
+    pub is_interrupted: bool,
 }
 
 /// One generator at one gap.
@@ -60,7 +65,7 @@ impl Curve {
                     .to_owned(),
             ));
         };
-        let mut curve = Self { name: plan.name.clone(), points: Vec::new() };
+        let mut curve = Self { name: plan.name.clone(), ..Self::default() };
         let mut failed = Vec::new();
         for place in 0..count {
             let gaps: Vec<(usize, f64)> =
@@ -68,10 +73,22 @@ impl Curve {
             for &(group, gap) in &gaps {
                 let Target::Load { specs } = &mut plan.groups[group].target else { continue };
                 for spec in specs {
-                    spec.arrivals = with_gap(&spec.arrivals, gap);
+                    spec.arrivals = spec.arrivals.with_gap(gap);
                 }
             }
-            let Some(summary) = run(plan, options, ranks, observer)? else { continue };
+            // How a run ended all ranks know.
+            let ran = go(plan, options, ranks, observer, Tracing::default())?;
+            let ending = ran.ended.ending.clone();
+            let summary = conclude(plan, options, ranks, ran)?;
+            if matches!(ending, Ending::CycleLimit | Ending::Interrupted) {
+                let (number, how) = (place + 1, ending.behind_name());
+                curve.remarks.push(format!("run {number} of {count}{how}: it gives no points"));
+                curve.is_interrupted = ending == Ending::Interrupted;
+            }
+            if curve.is_interrupted {
+                break;
+            }
+            let Some(summary) = summary.filter(|_| ending != Ending::CycleLimit) else { continue };
             for load in &summary.section.loads {
                 let own = plan.group_of(load.node).map(|(group, _)| group.first);
                 let gap = gaps.iter().find(|(group, _)| own == Some(plan.groups[*group].first));
@@ -211,6 +228,7 @@ impl Curve {
                 point.report["missing"].as_u64().unwrap_or(0),
             );
         }
+        self.remarks.iter().for_each(|remark| text += &format!("  {remark}\n"));
         text
     }
 }
@@ -240,7 +258,7 @@ mod tests {
         };
         let points = vec![point("a", 900.0, 400.0), point("b", 900.0, 500.0)];
         let more = [point("a", 500.0, 700.0), point("b", 500.0, 800.0)];
-        let curve = Curve { name: "test".to_owned(), points: [points, more.into()].concat() };
+        let curve = Curve { points: [points, more.into()].concat(), ..Curve::default() };
         let csv = String::from_utf8(curve.to_csv().unwrap()).unwrap();
         assert!(csv.starts_with("load,gap_cycles,"), "{csv}");
         assert_eq!(csv.lines().count(), 5);

@@ -104,6 +104,7 @@ impl<'a> LoadEnd<'a> {
             name: name.to_owned(),
             report: load::to_json(&report, clock),
             text: report.to_text(clock),
+            difference: report.difference().map(|text| format!("{name}: {text}")),
             percentiles: [report.all.percentiles_csv(clock), report.all.percentiles_hgrm(clock)],
         };
         (node, load)

@@ -37,8 +37,7 @@ pub(super) struct RawNetwork {
     link: RawLink,
     /// Changes cables between switches; what it leaves out is as in `link`.
     uplink: Option<RawUplink>,
-    #[serde(default)]
-    switch: RawSwitch,
+    switch: Option<RawSwitch>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -132,19 +131,23 @@ impl RawNetwork {
             .build(names, link, uplink)
             .map_err(|(key, problem)| wrong(&format!("network.topology.{key}"), problem))?;
         let cables = topology.cable_names(|node| names[node].clone());
-        if self.switch.latency_cycles > MOST_CYCLES {
-            let problem =
-                format!("{} cycles are more than {MOST_CYCLES}", self.switch.latency_cycles);
+        if self.switch.is_some() && matches!(self.topology, RawTopology::BackToBack {}) {
+            let problem = "this topology has no switch; leave switch out";
+            return Err(wrong("network.switch", problem.to_owned()));
+        }
+        let switch = self.switch.clone().unwrap_or_default();
+        if switch.latency_cycles > MOST_CYCLES {
+            let problem = format!("{} cycles are more than {MOST_CYCLES}", switch.latency_cycles);
             return Err(wrong("network.switch.latency_cycles", problem));
         }
-        if !(1..=MOST_BANDS).contains(&self.switch.priority_bands) {
+        if !(1..=MOST_BANDS).contains(&switch.priority_bands) {
             let problem = format!(
                 "{} bands; a switch has 1 to {MOST_BANDS} priorities (IEEE 802.1Q)",
-                self.switch.priority_bands
+                switch.priority_bands
             );
             return Err(wrong("network.switch.priority_bands", problem));
         }
-        Ok(Network { topology, cables, switch: self.switch.build(seed) })
+        Ok(Network { topology, cables, switch: switch.build(seed) })
     }
 }
 

@@ -8,6 +8,7 @@ use pinion_net::load::LoadSpec;
 use super::plan::{FramesFrom, Group, Plan, Target};
 use super::rows::NodeRow;
 use super::summary::Summary;
+use pinion_observe::load;
 use pinion_observe::report::Ending;
 use pinion_observe::words::count;
 
@@ -99,20 +100,12 @@ fn loads<'p>(plan: &'p Plan) -> Vec<Load<'p>> {
         name: &plan.names[node],
         node,
         spec,
-        targets: targets(&addresses, spec)
-            .into_iter()
+        targets: (0..plan.nodes())
+            .filter(|at| spec.is_for(addresses[*at]))
             .map(|at| (plan.names[at].as_str(), at))
             .collect(),
     };
     specs.map(load).collect()
-}
-
-/// Finds the nodes that a load is for.
-fn targets(addresses: &[u32], spec: &LoadSpec) -> Vec<usize> {
-    let first = spec.ends.addresses.dst.to_bits();
-    let range = first..first.saturating_add(spec.nodes.count());
-    let each = addresses.iter().enumerate();
-    each.filter(|(_, address)| range.contains(address)).map(|(node, _)| node).collect()
 }
 
 impl Load<'_> {
@@ -122,7 +115,8 @@ impl Load<'_> {
         let number = |key: &str| row.report[key].as_u64().unwrap_or(0);
         let sent = number("requests");
         if sent == 0 {
-            return Some(format!("load `{}` sent nothing: {}", self.name, self.why_idle(summary)));
+            let why = load::why_idle(self.spec, summary.cycles);
+            return Some(format!("load `{}` sent nothing: {why}", self.name));
         }
         if number("answered") + number("repeated") + number("unexpected") > 0 {
             return None;
@@ -135,23 +129,6 @@ impl Load<'_> {
             names(&targets),
             self.how_far(summary)
         ))
-    }
-
-    fn why_idle(&self, summary: &Summary) -> String {
-        match self.spec.startup_messages {
-            0 => format!(
-                "it begins in cycle {} (start_delay), and the run ended in cycle {}",
-                count(self.spec.start_delay_cycles),
-                count(summary.cycles)
-            ),
-            1 => "it waits for the message with which its node says that it is ready (startup=1), \
-                  which has not come"
-                .to_owned(),
-            messages => format!(
-                "it waits for {messages} messages with which its nodes say that they are ready \
-                 (startup={messages}), which have not all come"
-            ),
-        }
     }
 
     /// Says how far the requests came.

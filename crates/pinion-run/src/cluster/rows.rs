@@ -162,6 +162,8 @@ pub struct LoadRow {
     pub report: Value,
     /// The report for people.
     pub text: String,
+    /// What was answered otherwise than the load expects, if something was.
+    pub difference: Option<String>,
     /// The percentiles of its response times, as CSV and in HdrHistogram's text format.
     pub percentiles: [String; 2],
 }

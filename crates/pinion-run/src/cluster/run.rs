@@ -88,7 +88,7 @@ pub fn trace(
 pub(super) struct Ran {
     /// The rows of its own nodes, cables and switches.
     pub share: Share,
-    ended: Ended,
+    pub ended: Ended,
     host: Duration,
     threads: usize,
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use pinion_app::traffic::{Pace, Packets};
 use pinion_net::generator::GeneratorSpec;
-use pinion_net::load::{Arrivals, Distribution, Timing};
+use pinion_net::load::Arrivals;
 use pinion_sim::config::Loaded;
 
 use super::arguments;
@@ -79,15 +79,15 @@ pub(super) fn packets_group(
             FramesFrom::Capture { file, pace, start }
         }
         (None, Some(text)) => {
-            let spec = text.parse::<GeneratorSpec>();
-            let mut spec = spec.map_err(|error| wrong("generate", error.to_string()))?;
             let Some(to) = &raw.to else {
                 let problem = "say with `to` which node the packets are for".to_owned();
                 return Err(wrong("generate", problem));
             };
             let (to, _) = find_nodes(&loaded.value, to).map_err(|problem| wrong("to", problem))?;
             let [own, to] = [first, to].map(|node| Ipv4Addr::from_bits(arguments::address(node)));
-            (spec.ends.src, spec.ends.dst) = (own, to);
+            let between = GeneratorSpec::between(own, to);
+            let spec = between.with(text, &["src", "dst", "sources"], "cluster");
+            let mut spec = spec.map_err(|error| wrong("generate", error.to_string()))?;
             spec.seed = spec.seed.wrapping_add(seed.wrapping_sub(1) << 20);
             let spec = Box::new(spec);
             Packets::of((*spec).clone(), None, pace)
@@ -127,15 +127,4 @@ pub(super) fn check_gaps(
         }
     }
     Ok(())
-}
-
-/// Gives a distribution of gaps another mean.
-pub(super) fn with_gap(arrivals: &Arrivals, cycles: f64) -> Arrivals {
-    let exponential = Distribution::Exponential { mean_cycles: cycles };
-    let (gap, timing) = match arrivals {
-        Arrivals::Open { gap: Distribution::Exponential { .. }, timing } => (exponential, *timing),
-        Arrivals::Open { timing, .. } => (Distribution::Fixed { cycles }, *timing),
-        Arrivals::Closed { .. } => (Distribution::Fixed { cycles }, Timing::Exact),
-    };
-    Arrivals::Open { gap, timing }
 }

@@ -162,14 +162,15 @@ impl<'a> SpinEnd<'a> {
 
     /// Sums the node up.
     pub(super) fn row(&self, number: usize, name: &str, ended: &Ended) -> NodeRow {
-        let is_cut = matches!(ended.ending, Ending::CycleLimit | Ending::Interrupted);
-        let name = name.to_owned();
         match self.sum_up(ended.at) {
             Ok((mut run, console)) => {
                 if !run.ending.is_failure() {
-                    run.ending = if is_cut { Ending::Interrupted } else { Ending::Finished };
+                    run.ending = match &ended.ending {
+                        cut @ (Ending::CycleLimit | Ending::Interrupted) => cut.clone(),
+                        _ => Ending::Finished,
+                    };
                 }
-                NodeRow::of_handlers(number, &name, &run, console)
+                NodeRow::of_handlers(number, name, &run, console)
             }
             // It writes no files, so nothing can go wrong with them.
             Err(error) => unreachable!("a NIC without outputs: {error}"),

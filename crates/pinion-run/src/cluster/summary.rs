@@ -64,6 +64,7 @@ pub(super) fn sum_up(
     let section = Cluster { clock, nodes, cables, switches, queues, loads, workers };
     let imbalances = section.imbalances();
     Summary {
+        differences: section.loads.iter().filter_map(|load| load.difference.clone()).collect(),
         instructions: section.nodes.iter().map(|node| node.instructions).sum(),
         imbalances,
         ..Summary::begin(name, ended.ending.clone(), (clock.time(ended.at), ended.at), section)

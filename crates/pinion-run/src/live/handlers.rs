@@ -41,11 +41,12 @@ pub fn run(
         profile: HpuProfile::new(app),
         listens: false,
     };
-    let driven = drive(&mut handlers, &mut outside, options, (guest, observer))?;
+    let driven = drive(&mut handlers, &mut outside, options, (guest, observer));
     let Handlers { nic, collector, slices, mut faults, .. } = handlers;
     let device = &mut outside.device;
     let mut passing = Passing { device, faults: &mut faults, app, observer };
-    let stats = collector.finish(&mut passing)?;
+    // What there was until the device went away is written all the same.
+    let (stats, driven) = (collector.finish(&mut passing)?, driven?);
     let ending = slices.stuck.map_or(Ending::Finished, Ending::Stuck);
     let mut summary = Summary::new(app, nic.totals(), stats, (ending, nic.now(), driven.host));
     driven.mark(&mut summary);

@@ -6,7 +6,7 @@
 //! belongs to the oldest request from its peer and port to its context, or, with a load, to the one
 //! that carries the same time of sending.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
@@ -93,9 +93,11 @@ pub struct Frames {
     matching: Matching,
     clock: Clock,
     waiting: Waiting,
-    /// The addresses from which frames came, and the last one of them.
+    /// The addresses from which messages came, and the last one of them.
     peers: HashSet<u32>,
     last_peer: u32,
+    /// The last generation of each id and context that went to another address.
+    strays: HashMap<(u16, u16), u16>,
     among_others: bool,
     rows: Vec<(Cycle, bool, Row)>,
     csv: Option<(csv::Writer<BufWriter<OutputFile>>, Partial, PathBuf)>,
@@ -137,6 +139,7 @@ impl Frames {
             waiting: Waiting::default(),
             peers: HashSet::from([PEER_IP]),
             last_peer: PEER_IP,
+            strays: HashMap::new(),
             among_others: false,
             rows: Vec::new(),
             csv: None,
@@ -163,7 +166,9 @@ impl Frames {
         counts.first_in.get_or_insert(first);
         counts.last = counts.last.max(last);
         let parsed = self.wire.parse(Direction::In, frame);
+        // What acknowledges a message comes from anywhere.
         if let Ok((header, _)) = &parsed
+            && header.flags.has(Flags::DATA)
             && !self.among_others
             && header.src_ip != self.last_peer
             && self.peers.len() < MOST_PEERS
@@ -201,7 +206,10 @@ impl Frames {
             if header.pkt_offset == 0 {
                 let is_known = header.dst_ip == self.last_peer || self.among_others;
                 if !is_known && !self.peers.contains(&header.dst_ip) {
-                    self.counts.strays += 1;
+                    // A packet that is sent again has its message's generation, where there is one.
+                    let (id, generation) = (header.tx_msg_id, header.pull_offset);
+                    let last = self.strays.insert((id, header.src_context), generation);
+                    self.counts.strays += u64::from(generation == 0 || last != Some(generation));
                     self.counts.stray_ip = header.dst_ip;
                 }
                 let key = (header.dst_ip, header.dst_context, header.src_context);

@@ -19,6 +19,7 @@ use crate::arrivals::Arrivals;
 use pinion_app::error::{Error, Result};
 use pinion_app::service::Service;
 use pinion_app::traffic::{Pace, Packets};
+use pinion_observe::load::why_idle;
 
 /// Counts the cycles from the program's being ready to the first request, as the published test
 /// bench waits; and between a message of a script that has no answer and the next.
@@ -252,24 +253,31 @@ impl Outside {
         self.error.take().or(packets)
     }
 
-    /// Says why nothing came from here, where nothing did.
-    pub fn why_nothing(&self) -> &'static str {
-        match &self.turn.source {
+    /// Says why nothing came from here, where nothing did until the run ended in a cycle.
+    pub fn why_nothing(&self, ended: Cycle) -> String {
+        let why = match &self.turn.source {
             Source::Silent => {
                 "give --load SPEC, --messages FILE or --pcap-in FILE, or put a messages.toml beside \
                  app.toml"
             }
             Source::Frames(_) => "the capture, or the generator, has no packets",
             Source::Planned(_) => "the program was never ready for one (no lnic_add_context)",
-            Source::Load(_) => "the load has no requests",
+            Source::Load(load) => {
+                return format!("the load sent nothing, for {}", why_idle(load.spec(), ended));
+            }
             Source::Script(_) => "the script has no [[message]], or the program was never ready",
-        }
+        };
+        why.to_owned()
     }
 
-    /// Ends the requests, and gives a load's report and a script's differences.
+    /// Ends the requests, and gives a load's report and what was answered otherwise than expected.
     pub fn finish(self) -> (Option<LoadReport>, Vec<String>) {
         match self.turn.source {
-            Source::Load(load) => (Some(load.into_report()), Vec::new()),
+            Source::Load(load) => {
+                let report = load.into_report();
+                let differences = report.difference().into_iter().collect();
+                (Some(report), differences)
+            }
             Source::Script(script) => (None, script.differences()),
             Source::Silent | Source::Frames(_) | Source::Planned(_) => (None, Vec::new()),
         }
@@ -358,7 +366,8 @@ impl Peer for Outside {
             self.turn.made += 1;
         }
         if let Source::Script(script) = &mut self.turn.source {
-            script.hear(&header, payload, self.packet_bytes);
+            let to = (header.dst_ip, self.wire.own_context(&header));
+            script.hear(to, &header, payload, self.packet_bytes);
             self.play(last_flit + 1);
         }
     }

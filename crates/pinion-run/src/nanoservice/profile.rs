@@ -73,7 +73,7 @@ impl<'a> HartProfile<'a> {
 
     fn retired(&mut self, hart: usize, cycle: Cycle, pc: u64, waits: Waits) {
         let slot = self.code.number(pc);
-        let at = At { class: PROGRAM, slot, cycle };
+        let at = At { class: PROGRAM, slot, cycle, traps: false };
         let last = self.ledger.last(hart);
         let before = std::mem::replace(&mut self.idle[hart], waits.idle);
         // A debugger may have gone back.

@@ -104,21 +104,6 @@ pub fn run<L: Settling>(
     Run::new(service, setup, options, outputs, listener)?.run(setup, observer)
 }
 
-trait SentWord {
-    fn sent_word_matching(&self) -> Matching;
-}
-
-impl SentWord for pinion_net::load::LoadSpec {
-    fn sent_word_matching(&self) -> Matching {
-        match self.matching {
-            pinion_net::load::Matching::SentTime => {
-                Matching::Word(usize::from(self.message_bytes >= 16))
-            }
-            pinion_net::load::Matching::Oldest => Matching::Oldest,
-        }
-    }
-}
-
 /// A run as it goes on.
 pub struct Run<S, L> {
     pair: Ends<L>,
@@ -163,9 +148,10 @@ impl<S: Borrow<Service>, L: Settling> Run<S, L> {
             hardware.seat_in_node(&mut node, &setup.machine.value)?;
         }
         let matching = match &options.traffic {
-            Traffic::Load(spec) | Traffic::Announced(spec) => spec.sent_word_matching(),
-            _ => Matching::Oldest,
+            Traffic::Load(spec) | Traffic::Announced(spec) => spec.matching_word(),
+            _ => None,
         };
+        let matching = matching.map_or(Matching::Oldest, Matching::Word);
         let frames = Frames::new(outputs, Wire::new(setup, PEER_IP), matching, setup.clock)?;
         let outside =
             Outside::new(options.traffic, Wire::new(setup, PEER_IP), options.answers, setup.clock)?;
@@ -330,15 +316,14 @@ impl<S: Borrow<Service>, L: Settling> Run<S, L> {
         }
         let still = now.saturating_sub(self.moved);
         if self.ready.is_none() {
-            let is_time = match self.start {
-                Some(start) => now >= start,
-                None => rests || still >= SETTLED_CYCLES && self.serves() && self.is_empty(),
-            };
-            if is_time {
-                self.ready = Some(now);
-                self.moved = self.moved.max(now);
-                self.pair.b.peer_mut().start(now);
-                let has_requests = !self.pair.b.peer().is_done(now);
+            let settled = || still >= SETTLED_CYCLES && self.serves() && self.is_empty();
+            if rests || self.start.map_or_else(settled, |start| now >= start) {
+                // What rests does so until then.
+                let begin = self.start.unwrap_or(now).max(now);
+                self.ready = Some(begin);
+                self.moved = self.moved.max(begin);
+                self.pair.b.peer_mut().start(begin);
+                let has_requests = !self.pair.b.peer().is_done(begin);
                 return (rests && !has_requests).then(|| self.rest());
             }
         } else if rests {
@@ -405,11 +390,11 @@ impl<S: Borrow<Service>, L: Settling> Run<S, L> {
 
     fn conclude(self, setup: &Setup, ending: Ending) -> Result<Summary> {
         let now = self.pair.now();
-        let ready = self.ready;
+        let ready = self.ready.filter(|ready| *ready <= now);
         let (mut end, peer) = self.pair.finish();
         end.ears.other.settle(Cycle::MAX)?;
         let peer = peer.into_peer();
-        let why_nothing = peer.why_nothing();
+        let why_nothing = peer.why_nothing(now);
         let (load, differences) = peer.finish();
         let (counts, latency) = end.ears.frames.finish()?;
         let at = (now, ready);
@@ -422,7 +407,7 @@ impl<S: Borrow<Service>, L: Settling> Run<S, L> {
             let remark = "the program goes on, but has nothing to do: the run ends here";
             summary.remarks.push(remark.to_owned());
         }
-        let why = summary.section.why_silent(&summary.ending, why_nothing);
+        let why = summary.section.why_silent(&summary.ending, &why_nothing);
         summary.remarks.extend(why);
         Ok(summary)
     }

@@ -3,17 +3,21 @@
 //! for them before it sends the next message.
 
 use std::collections::HashMap;
+use std::net::Ipv4Addr;
 use std::path::Path;
 
 use pinion_net::frame::lnic::Header;
 use serde::Deserialize;
 
+use super::run::PEER_IP;
 use pinion_app::error::{Error, Result};
 
 /// Names the file beside a manifest.
 pub const FILE_NAME: &str = "messages.toml";
 /// Bounds a message: what its length's 16 bits say.
 const MOST_WORDS: usize = 65_535 / 8;
+/// The address and the context that messages come from: answers go there.
+const SENDER: (u32, u16) = (PEER_IP, 0);
 /// Bounds the differences that are told in full.
 const KEPT: usize = 20;
 
@@ -36,6 +40,8 @@ struct RawMessage {
     send: Vec<Number>,
     reply: Option<Vec<Number>>,
     replies: Option<Vec<Vec<Number>>>,
+    #[serde(default)]
+    ports: Vec<u16>,
 }
 
 #[derive(Deserialize, Clone, Copy)]
@@ -66,8 +72,8 @@ pub struct Exchange {
     pub context: u16,
     /// Its words.
     pub send: Vec<u64>,
-    /// The answers' words, in order.
-    pub replies: Vec<Vec<u64>>,
+    /// The answers, in order: the sender's context that each goes to, and its words.
+    pub replies: Vec<(u16, Vec<u64>)>,
 }
 
 /// Plays messages.
@@ -153,8 +159,8 @@ impl Script {
         last.map_or(0, |exchange| exchange.replies.len().saturating_sub(self.answered))
     }
 
-    /// Hears a packet of the node's.
-    pub fn hear(&mut self, header: &Header, payload: &[u8], packet_bytes: usize) {
+    /// Hears a packet of the node's to an address and a context.
+    pub fn hear(&mut self, to: (u32, u16), header: &Header, payload: &[u8], packet_bytes: usize) {
         let packets = usize::from(header.msg_len).div_ceil(packet_bytes.max(1)).clamp(1, 64);
         let key = (header.tx_msg_id, header.src_context);
         // Data packets carry no offset here, but a count of the id's uses, from 1.
@@ -173,32 +179,35 @@ impl Script {
         self.complete.insert(key, generation);
         let parts = self.parts.remove(&key).unwrap_or_default();
         let bytes: Vec<u8> = parts.into_iter().flatten().flatten().collect();
-        self.hear_message(&bytes[..bytes.len().min(header.msg_len.into())]);
+        self.hear_message(to, &bytes[..bytes.len().min(header.msg_len.into())]);
     }
 
-    fn hear_message(&mut self, bytes: &[u8]) {
-        let words: Vec<u64> = bytes
-            .chunks(8)
-            .map(|chunk| {
-                let mut word = [0; 8];
-                word[..chunk.len()].copy_from_slice(chunk);
-                u64::from_be_bytes(word)
-            })
-            .collect();
-        if let Some(place) = self.announcements.iter().position(|expected| *expected == words) {
+    fn hear_message(&mut self, to: (u32, u16), bytes: &[u8]) {
+        // Behind a message's end there are zeros.
+        let byte = |chunk: &[u8], at: usize| u64::from(chunk.get(at).copied().unwrap_or(0));
+        let word = |chunk: &[u8]| (0..8).fold(0, |word, at| word << 8 | byte(chunk, at));
+        let words: Vec<u64> = bytes.chunks(8).map(word).collect();
+        // An announcement is for whoever runs the program, too: for address 0.
+        if let Some(place) = self.announcements.iter().position(|expected| *expected == words)
+            && (to == SENDER || to.0 == 0)
+        {
             self.announcements.swap_remove(place);
             return;
         }
         let number = self.sent;
         let expected = number.checked_sub(1).and_then(|last| self.exchanges.get(last));
-        let Some(expected) = expected.and_then(|exchange| exchange.replies.get(self.answered))
+        let Some((port, due)) = expected.and_then(|exchange| exchange.replies.get(self.answered))
         else {
             self.differ(format!("nobody expected the message {}", list(&words)));
             return;
         };
         self.answered += 1;
-        if *expected != words {
-            let (expected, found) = (list(expected), list(&words));
+        if to != (PEER_IP, *port) {
+            let [found, due] = [to, (PEER_IP, *port)]
+                .map(|(ip, context)| format!("{}, context {context}", Ipv4Addr::from_bits(ip)));
+            self.differ(format!("message {number} was answered to {found}, not to {due}"));
+        } else if *due != words {
+            let (expected, found) = (list(due), list(&words));
             self.differ(format!("message {number} was answered {found}, not {expected}"));
         }
     }
@@ -239,7 +248,11 @@ impl RawMessage {
             return Err("`send` has no words; a message has at least one");
         }
         let replies = replies.collect::<std::result::Result<Vec<_>, _>>()?;
-        Ok(Exchange { context: self.context, send, replies })
+        if ![0, replies.len()].contains(&self.ports.len()) {
+            return Err("`ports` are as many as answers, or none");
+        }
+        let ports = self.ports.into_iter().chain(std::iter::repeat(SENDER.1));
+        Ok(Exchange { context: self.context, send, replies: ports.zip(replies).collect() })
     }
 }
 
@@ -280,13 +293,34 @@ mod tests {
                     reply = [1]\n[[message]]\ncontext = 2\nsend = [5]\n";
         let mut script = script(text).unwrap();
         assert_eq!(script.take_next(), None);
-        script.hear_message(&7u64.to_be_bytes());
+        script.hear_message((0, 0), &7u64.to_be_bytes());
         assert_eq!(script.take_next(), Some((0, 0, vec![0xff; 16])));
         assert_eq!(script.take_next(), None);
-        script.hear_message(&2u64.to_be_bytes());
+        script.hear_message(SENDER, &2u64.to_be_bytes());
         assert_eq!(script.take_next().unwrap().1, 2);
         assert!(script.is_done());
         assert_eq!(script.differences(), ["message 1 was answered [2], not [1]"]);
+    }
+
+    #[test]
+    fn an_answer_to_somebody_else_is_none() {
+        let text = "announcements = [[7]]\n[[message]]\nsend = [1]\nreplies = [[1], [1]]\n\
+                    [[message]]\nsend = [1]\nreplies = [[1], [1]]\nports = [3, 0]\n";
+        let mut script = script(text).unwrap();
+        for to in [(PEER_IP, 4), (0, 0)] {
+            script.hear_message(to, &7u64.to_be_bytes());
+        }
+        for to in [SENDER, (0, 0), (PEER_IP, 3), (PEER_IP, 3)] {
+            script.take_next();
+            script.hear_message(to, &1u64.to_be_bytes());
+        }
+        assert!(script.is_done());
+        let wrong = [
+            "nobody expected the message [7]",
+            "message 1 was answered to 0.0.0.0, context 0, not to 10.0.0.1, context 0",
+            "message 2 was answered to 10.0.0.1, context 3, not to 10.0.0.1, context 0",
+        ];
+        assert_eq!(script.differences(), wrong);
     }
 
     #[test]
@@ -295,6 +329,7 @@ mod tests {
             ("[[message]]\nsend = []", "no words"),
             ("[[message]]\nsend = [1.5]", "doubles = true"),
             ("[[message]]\nsend = [1]\nreply = [1]\nreplies = []", "one of them"),
+            ("[[message]]\nsend = [1]\nreply = [1]\nports = [1, 2]", "as many as answers"),
             ("[[message]]\nsnd = [1]", "snd"),
         ] {
             let error = script(text).unwrap_err().to_string();

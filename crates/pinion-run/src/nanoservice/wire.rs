@@ -125,6 +125,11 @@ impl Wire {
         Some((header, payload))
     }
 
+    /// Gives the sender's context that a packet of the node's is for.
+    pub fn own_context(&self, packet: &Header) -> u16 {
+        packet.dst_context.wrapping_sub(if self.is_udp { self.port_base } else { 0 })
+    }
+
     /// Builds the frames of message number `number` for a context.
     pub fn message(&mut self, number: u16, context: u16, message: &[u8]) -> Vec<Vec<u8>> {
         let outgoing = Outgoing {

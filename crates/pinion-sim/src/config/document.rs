@@ -34,6 +34,8 @@ pub(super) struct Changes<'a> {
     pub text: &'a str,
     /// Its leaves but `base`, and what they say.
     leaves: Vec<(Entry, DeValue<'a>)>,
+    /// Where the value of `base` stands.
+    base_at: usize,
 }
 
 impl<'a> Changes<'a> {
@@ -51,7 +53,19 @@ impl<'a> Changes<'a> {
                 problem: "expected the name of the file that this one builds on".to_owned(),
             });
         };
-        Ok(Some((name.to_owned(), Self { origin, text, leaves })))
+        let base_at = entry.span.start;
+        Ok(Some((name.to_owned(), Self { origin, text, leaves, base_at })))
+    }
+
+    /// Makes the error of a file that builds on one that builds on another.
+    pub fn wrong_base(&self, base: &str) -> ConfigError {
+        ConfigError::Invalid {
+            at: Box::new(Location::of(self.origin, self.text, self.base_at)),
+            key: BASE_KEY.to_owned(),
+            problem: format!(
+                "{base} has a base itself; name a file that has none, and says all that a machine has"
+            ),
+        }
     }
 }
 

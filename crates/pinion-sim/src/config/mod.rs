@@ -143,7 +143,7 @@ pub fn load<T: DeserializeOwned>(
 /// says what differs from the file that `find` gives for the name (origin and text).
 ///
 /// # Errors
-/// Those of [`load`]; a key that the other file does not have; those of `find`.
+/// Those of [`load`]; a key that the other file does not have, another base in it; those of `find`.
 pub fn load_on_base<T: DeserializeOwned, E: From<ConfigError>>(
     origin: &str,
     text: &str,
@@ -154,6 +154,9 @@ pub fn load_on_base<T: DeserializeOwned, E: From<ConfigError>>(
         return Ok(load(origin, text, overrides)?);
     };
     let (base, base_text) = find(&name)?;
+    if Changes::parse(&base, &base_text)?.is_some() {
+        return Err(changes.wrong_base(&base).into());
+    }
     let overrides = overrides::parse_all(overrides)?;
     let document = Document::parse(&base, &base_text, &overrides, Some(&changes))?;
     let entries = document.entries.clone();

@@ -152,6 +152,18 @@ fn load_changed(text: &str, overrides: &[&str]) -> Result<Loaded<Machine>, Confi
 }
 
 #[test]
+fn a_base_has_no_base_of_its_own() {
+    let text = "base = \"between\"\nname = \"third\"\n";
+    for between in ["base = \"pspin\"\n", text] {
+        let found = |_: &str| Ok(("between.toml".to_owned(), between.to_owned()));
+        let error = load_on_base::<Machine, ConfigError>("third.toml", text, &[], found);
+        let error = error.unwrap_err().to_string();
+        assert!(error.starts_with("third.toml, line 1, column 8"), "{error}");
+        assert!(error.contains("between.toml has a base itself"), "{error}");
+    }
+}
+
+#[test]
 fn a_file_may_say_only_what_differs() {
     let text = "base = \"pspin\"\nname = \"twice\"\n\n[cluster]\n\
         count = { value = 8, source = \"ours\" }\ntimeout = \"1us\"\n";

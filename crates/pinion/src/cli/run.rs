@@ -149,7 +149,7 @@ pub struct RunArgs {
     /// When packets arrive: recorded, max or a rate such as 100g [default: recorded for a capture]
     #[arg(long, value_name = "recorded|max|RATE", help_heading = "Packets")]
     pub pace: Option<String>,
-    /// Seed of the generator, or of a cluster
+    /// Seed of the generator, of a load, or of a cluster
     #[arg(long, value_name = "N", conflicts_with = "pcap_in", help_heading = "Packets")]
     pub seed: Option<u64>,
     /// Faults of the link, for example loss=1%,dup=1%,reorder=5%,corrupt=0.1%,seed=7; of a

@@ -110,5 +110,8 @@ impl TraceArgs {
 }
 
 /// Options of `pinion run` that `pinion trace` does not take.
-const TRACE_REFUSES: [&[&str]; 2] =
-    [&ENGINE, &["--handlers", "--host-dump", "--histogram", "--curve", "--check"]];
+const TRACE_REFUSES: [&[&str]; 3] = [
+    &ENGINE,
+    &["--handlers", "--host-dump", "--check", "--html", "--record"],
+    &["--queue", "--histogram", "--curve"],
+];

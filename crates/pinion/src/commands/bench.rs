@@ -21,7 +21,7 @@ use pinion_spin::EngineCore;
 use serde::Serialize;
 use serde_json::json;
 
-use super::{Status, interrupt};
+use super::{Status, files, interrupt};
 use crate::cli::BenchArgs;
 use crate::output;
 use row::{Ran, Row};
@@ -43,6 +43,7 @@ pub fn run(args: &BenchArgs) -> Result<Status> {
     if !(args.seconds > 0.0 && args.seconds.is_finite()) {
         return Err(Error::Usage(format!("--seconds {}: give a time above 0", args.seconds)));
     }
+    args.json.as_deref().map_or(Ok(()), files::try_to_write)?;
     let before = args.against.as_deref().map(against::read).transpose()?;
     let subject = |app: PathBuf| Ok((name(&app), Subject::load(&app)?));
     let subjects = apps(args)?.into_iter().map(subject).collect::<Result<Vec<_>>>()?;

@@ -12,7 +12,7 @@ use pinion::error::{Error, Result};
 use pinion::nanoservice::Setup;
 use pinion::service::{AnyApp, Service};
 
-use super::{Status, engine};
+use super::{Status, engine, files};
 use crate::cli::{AppArgs, BuildArgs, BuildKind};
 use crate::output;
 
@@ -24,6 +24,9 @@ pub fn run(args: &BuildArgs) -> Result<Status> {
     options.build.slot = args.slot;
     if let Some(file) = cluster::locate(&args.app.app) {
         return all(args, &file, &options);
+    }
+    if let Some(out) = &args.out {
+        files::refuse_the_same(&files::of_application(&args.app), &[("--out", out.clone())])?;
     }
     let app = AnyApp::load(&args.app.app, &options)?;
     show(app.built());

@@ -9,7 +9,7 @@ use pinion::error::{Error, Result};
 use serde::Serialize;
 use serde_json::json;
 
-use super::Status;
+use super::{Status, files};
 use crate::cli::CalibrateArgs;
 use crate::output;
 
@@ -27,6 +27,7 @@ pub fn run(args: &CalibrateArgs) -> Result<Status> {
     if jobs == 0 {
         return Err(Error::Usage("--jobs 0: at least one row runs at a time".to_owned()));
     }
+    args.json.as_deref().map_or(Ok(()), files::try_to_write)?;
     let filter = args.row.as_deref();
     let shows_tables = !args.json.as_deref().is_some_and(output::is_stdout);
     let sets = sets(args)?;

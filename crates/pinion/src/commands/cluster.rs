@@ -80,7 +80,8 @@ pub fn run(args: &RunArgs, file: &Path, keep: &mut Keep) -> Result<Status> {
     let Some(summary) = summary else { return Ok(Status::Success) };
     // First what is there in any case: a file may not be writable.
     output::print(&summary.section.console());
-    output::print_summary(&summary.texts(), summary.has_failures());
+    let is_wrong = summary.has_failures() || summary.has_differences();
+    output::print_summary(&summary.texts(), is_wrong);
     for (load, file) in &histograms {
         let Some(row) = summary.section.loads.iter().find(|row| row.name == *load) else {
             continue;
@@ -301,6 +302,17 @@ fn conclude_curve(
     curve: &Curve,
     failed: &[Summary],
 ) -> Result<Status> {
+    if curve.points.is_empty() {
+        let why =
+            format!("the curve has no points, and is not written: {}", curve.remarks.join("; "));
+        return match curve.is_interrupted {
+            true => {
+                output::notice(&why);
+                Ok(Status::Interrupted)
+            }
+            false => Err(Error::Usage(why)),
+        };
+    }
     let chart = file.with_extension("svg");
     write_whole(file, &curve.to_csv()?)?;
     write_whole(&chart, curve.to_svg()?.as_bytes())?;
@@ -311,7 +323,11 @@ fn conclude_curve(
     for summary in failed {
         output::print_summary(&summary.texts(), true);
     }
-    Ok(if failed.is_empty() { Status::Success } else { Status::HandlersFailed })
+    Ok(match (curve.is_interrupted, failed.is_empty()) {
+        (true, _) => Status::Interrupted,
+        (false, false) => Status::HandlersFailed,
+        (false, true) => Status::Success,
+    })
 }
 
 /// Reads `--histogram LOAD=FILE`.

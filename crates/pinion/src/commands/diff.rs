@@ -317,7 +317,7 @@ impl<'a> Side<'a> {
                 let mut both = Both::new(&mut profile, &mut passages);
                 let none = Outputs::default();
                 let done = run::trace(app, packets, &none, &mut watch, &mut both)?;
-                measured.add_lines(&profile.profile());
+                measured.add_lines(&profile.profile(done.summary.simulated));
                 measured.passages = Some(passages);
                 (measured.name, measured.outcome) = (done.summary.title(), done.summary.to_json());
                 done.summary.ending

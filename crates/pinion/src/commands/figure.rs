@@ -11,7 +11,7 @@ use pinion::error::{Error, Result};
 use pinion::figure::{self, Figure, Observer, Produced, Request, chart};
 use pinion::report::write_whole;
 
-use super::{Status, interrupt};
+use super::{Status, files, interrupt};
 use crate::cli::FigureArgs;
 use crate::output;
 
@@ -55,6 +55,7 @@ fn make(args: &FigureArgs, figures: Vec<Box<dyn Figure>>) -> Result<Status> {
     let json_only = args.json.as_deref().is_some_and(output::is_stdout);
     let out = args.out.as_deref().unwrap_or(Path::new("out/figures"));
     std::fs::create_dir_all(out).map_err(|error| Error::file("create", out, error))?;
+    args.json.as_deref().map_or(Ok(()), files::try_to_write)?;
     let interrupted = interrupt::flag();
     let mut all = Vec::new();
     let mut unexplained = false;

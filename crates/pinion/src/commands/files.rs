@@ -5,7 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use pinion::error::Result;
-use pinion::{Error, cluster, manifest};
+use pinion::nanoservice::SCRIPT_NAME;
+use pinion::report::Partial;
+use pinion::{Error, cluster, expect, manifest, ranks};
 
 use crate::cli::{AppArgs, ReportArgs};
 use crate::output;
@@ -27,15 +29,25 @@ pub fn reports(args: &ReportArgs) -> Vec<Named> {
     .collect()
 }
 
-/// Lists what an application is read from: its manifest, or a cluster's file, what the manifest names, and the machine.
+/// Lists the files of an option that is written NAME=FILE; what has none is complained about when it is used.
+pub fn named(option: &'static str, texts: &[String]) -> impl Iterator<Item = Named> {
+    let files = texts.iter().filter_map(|text| Some(text.split_once('=')?.1));
+    files.filter(|file| !file.is_empty()).map(move |file| (option, PathBuf::from(file)))
+}
+
+/// Lists what an application is read from: its manifest, or a cluster's file, what the manifest names, what lies
+/// beside, and the machine.
 pub fn of_application(args: &AppArgs) -> Vec<Named> {
     let machine = args.machine.as_ref().map(|name| ("--machine", PathBuf::from(name)));
+    let manifest = manifest::locate(&args.app);
     let mut files: Vec<Named> = machine.into_iter().collect();
+    let beside = [expect::FILE_NAME, SCRIPT_NAME].map(|name| manifest.with_file_name(name));
+    files.extend(beside.into_iter().filter(|file| file.is_file()).map(|file| ("APP", file)));
     if let Some(file) = cluster::locate(&args.app) {
         files.push(("APP", file));
         return files;
     }
-    files.push(("APP", manifest::locate(&args.app)));
+    files.push(("APP", manifest));
     // One that is wrong is complained about when it is used.
     if let Ok(manifest) = manifest::load(&args.app) {
         files.extend(manifest.files().iter().map(|(_, path)| ("APP", path.to_path_buf())));
@@ -43,11 +55,33 @@ pub fn of_application(args: &AppArgs) -> Vec<Named> {
     files
 }
 
+/// Checks that no output is an input, that no two outputs are the same file, and that each can be written.
+///
+/// # Errors
+/// When they are, or cannot. Devices such as `/dev/null` may be named as often as one likes.
+pub fn keep_apart(inputs: &[Named], outputs: &[Named]) -> Result<()> {
+    refuse_the_same(inputs, outputs)?;
+    outputs.iter().try_for_each(|(_, path)| try_to_write(path))
+}
+
+/// Checks that a file can be written, before there is anything to write; what is there stays.
+///
+/// # Errors
+/// When it cannot.
+pub fn try_to_write(path: &Path) -> Result<()> {
+    // A pipe's reader would take it for the end; of several ranks one alone writes, perhaps elsewhere.
+    let is_special = fs::metadata(path).is_ok_and(|meta| !meta.is_file() && !meta.is_dir());
+    if !is_special && !output::is_stdout(path) && ranks::started() == 1 {
+        Partial::create(path)?;
+    }
+    Ok(())
+}
+
 /// Checks that no output is an input, and that no two outputs are the same file.
 ///
 /// # Errors
-/// When they are. Devices such as `/dev/null` may be named as often as one likes.
-pub fn keep_apart(inputs: &[Named], outputs: &[Named]) -> Result<()> {
+/// When they are.
+pub fn refuse_the_same(inputs: &[Named], outputs: &[Named]) -> Result<()> {
     for (index, (option, path)) in outputs.iter().enumerate() {
         let Some(place) = place(path) else { continue };
         let is_same = |other: &&Named| self::place(&other.1).as_ref() == Some(&place);

@@ -6,7 +6,7 @@ use std::io::Write as _;
 use pinion::error::{Error, Result};
 use pinion::fpspin_project::{self, Compile};
 
-use super::{Status, interrupt};
+use super::{Status, files, interrupt};
 use crate::cli::{FpspinArgs, FpspinVerb};
 use crate::output;
 
@@ -26,6 +26,8 @@ pub fn run(args: &FpspinArgs) -> Result<Status> {
             ));
         }
         FpspinVerb::Compile(args) => {
+            let sources = args.sources.iter().map(|file| ("the compiler", file.clone()));
+            files::refuse_the_same(&sources.collect::<Vec<_>>(), &[("--out", args.out.clone())])?;
             // Interrupted, it ends when the compiler has ended, and takes its scratch folder away.
             interrupt::flag();
             let messages = fpspin_project::compile(&Compile {

@@ -7,7 +7,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use pinion::hardware::stuck::Watch;
 
@@ -16,6 +16,8 @@ use crate::commands::Status;
 /// How long a process that was interrupted may wait for others, and how often it is looked at.
 const LONGEST_WAIT: Duration = Duration::from_millis(800);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// How long further signals belong to the first: `timeout` sends one to the process and one to its group.
+const SAME_SIGNAL: Duration = Duration::from_millis(250);
 /// How long a block of hardware may be at one cycle.
 const LONGEST_CYCLE: Duration = Duration::from_secs(20);
 
@@ -26,6 +28,7 @@ pub const STATUS: u8 = 130;
 static WATCHED: AtomicBool = AtomicBool::new(false);
 static LEFT_ALONE: AtomicBool = AtomicBool::new(false);
 static HAPPENED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+static FIRST: OnceLock<Instant> = OnceLock::new();
 
 fn happened_flag() -> &'static Arc<AtomicBool> {
     HAPPENED.get_or_init(Arc::default)
@@ -40,6 +43,9 @@ pub fn listen() {
             return;
         }
         let is_second = happened_flag().swap(true, Ordering::Relaxed);
+        if FIRST.get_or_init(Instant::now).elapsed() < SAME_SIGNAL && is_second {
+            return;
+        }
         if is_second || !WATCHED.load(Ordering::Relaxed) {
             end();
         }

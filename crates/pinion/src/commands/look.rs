@@ -25,10 +25,23 @@ pub fn options(args: &RunArgs) -> Options {
     options
 }
 
+/// Refuses a seed that has nothing to choose; `is_drawn`: what comes in is left to chance where it is no
+/// capture's.
+pub fn refuse_seed(args: &RunArgs, is_drawn: bool) -> Result<()> {
+    let is_fixed = args.pcap_in.is_some() || args.live.is_some() || !is_drawn;
+    if args.seed.is_none() || !is_fixed {
+        return Ok(());
+    }
+    let why = "--seed goes with packets that are drawn (--generate, [traffic] of app.toml, --load), not \
+               with those of captures, messages and recordings of live runs";
+    Err(Error::Usage(why.to_owned()))
+}
+
 /// Refuses what goes with nanoservices and clusters, of packet handlers.
 pub fn refuse_for_handlers(args: &RunArgs, manifest: &Manifest) -> Result<()> {
     let name = &manifest.app.name;
     refuse_for_one(args, manifest)?;
+    refuse_seed(args, true)?;
     refuse(args, &SERVICE, &format!("with nanoservices; {name} has packet handlers"))
 }
 

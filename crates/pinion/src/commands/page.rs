@@ -53,10 +53,11 @@ pub fn of_handlers(
     if let Some(curves) = latencies.shares() {
         page.curves(&format!("Shares of latency{every}"), &curves);
     }
+    units.sink.follower.end_at(summary.cycles);
     if let Some(curves) = Curves::of_occupancy(&units.sink.follower, &NIC_CHARTS) {
         page.curves("Queues and units over time", &curves);
     }
-    cycles(&mut page, &ears.profile());
+    cycles(&mut page, &ears.profile(summary.simulated));
     end(args, &page, summary)?;
     Ok(finished)
 }

@@ -66,6 +66,7 @@ fn profile_handlers(args: &ProfileArgs, manifest: Manifest) -> Result<Status> {
             let mut units = nic_units(&app);
             let mut both = Both::new(&mut ears, &mut units);
             let finished = pinion::run::trace(&app, packets, &outputs, &mut watch, &mut both)?;
+            units.sink.follower.end_at(finished.summary.cycles);
             write_occupancy(path, &units.sink.follower)?;
             finished
         }
@@ -76,7 +77,7 @@ fn profile_handlers(args: &ProfileArgs, manifest: Manifest) -> Result<Status> {
     if errors > 0 {
         output::notice(&format!("{errors} handler errors, which `pinion run` explains"));
     }
-    show(args, &ears.profile(), summary.ending.clone())
+    show(args, &ears.profile(summary.simulated), summary.ending.clone())
 }
 
 /// Listens to how busy a machine's units are.
@@ -161,17 +162,17 @@ fn profile_node(args: &ProfileArgs, file: &Path) -> Result<Status> {
         Target::Handlers { app } => {
             check(args, &app.image, &app.built.elf)?;
             let mut ears = HpuProfile::new(app);
-            let ending = match &args.occupancy {
-                None => run(NodeTracer::Spin(Box::new(&mut ears)))?.0,
+            let (ending, cycles) = match &args.occupancy {
+                None => run(NodeTracer::Spin(Box::new(&mut ears)))?,
                 Some(path) => {
                     let mut units = nic_units(app);
                     let both = Both::new(&mut ears, &mut units);
-                    let (ending, _) = run(NodeTracer::Spin(Box::new(both)))?;
+                    let ended = run(NodeTracer::Spin(Box::new(both)))?;
                     write_occupancy(path, &units.sink.follower)?;
-                    ending
+                    ended
                 }
             };
-            show(args, &ears.profile(), ending)
+            show(args, &ears.profile(plan.clock.time(cycles)), ending)
         }
         Target::Load { .. } | Target::Frames { .. } => Err(Error::Usage(format!(
             "--node {}: it runs no program; profile a node that its packets are for",

@@ -4,7 +4,7 @@ use pinion::error::Result;
 use pinion::manifest::PacketStart;
 use pinion::pspin_project::{self, Compile};
 
-use super::{Status, build};
+use super::{Status, build, files};
 use crate::cli::{PspinArgs, PspinCompileArgs, PspinVerb};
 use crate::output;
 
@@ -25,6 +25,8 @@ pub fn run(args: &PspinArgs) -> Result<Status> {
 }
 
 fn compile(args: &PspinCompileArgs) -> Result<()> {
+    let sources: Vec<_> = args.sources.iter().map(|file| ("the compiler", file.clone())).collect();
+    files::refuse_the_same(&sources, &[("--out", args.out.clone())])?;
     let built = pspin_project::compile(&Compile {
         out: args.out.clone(),
         sources: args.sources.clone(),

@@ -132,11 +132,12 @@ pub fn keep_files_apart(args: &RunArgs, more: &[(&'static str, Option<&PathBuf>)
     let mut inputs: Vec<_> =
         inputs.into_iter().filter_map(|(option, path)| Some((option, path.clone()?))).collect();
     inputs.extend(files::of_application(&args.app));
-    let dumps = args.host_dump.iter().filter_map(|text| text.split_once('='));
+    inputs.extend(files::named("--hardware", &args.engine.hardware));
     let mut outputs = files::reports(&args.report);
     outputs.extend(more.iter().filter_map(|(option, file)| Some((*option, file.cloned()?))));
     outputs.extend(args.record.iter().map(|file| ("--record", file.clone())));
-    outputs.extend(dumps.map(|(_, file)| ("--host-dump", PathBuf::from(file))));
+    outputs.extend(files::named("--host-dump", &args.host_dump));
+    outputs.extend(files::named("--ports", &args.engine.ports));
     files::keep_apart(&inputs, &outputs)
 }
 
@@ -172,6 +173,7 @@ fn dumps(texts: &[String], app: &App) -> Result<Vec<(String, PathBuf)>> {
     let parse = |text: &String| {
         let (context, file) = text
             .split_once('=')
+            .filter(|(_, file)| !file.is_empty())
             .ok_or_else(|| Error::Usage(format!("--host-dump {text}: write it as CONTEXT=FILE")))?;
         if app.context(context).is_none() {
             let names = app.context_names().join(", ");

@@ -35,6 +35,7 @@ pub fn run(args: &TraceArgs) -> Result<Status> {
     keep_files_apart(&args.run, &files)?;
     let with = "with `pinion run`: a trace shows what happens, right or wrong";
     look::refuse(&args.run, &["--check"], with)?;
+    look::refuse(&args.run, &["--html", "--record"], "with `pinion run`")?;
     if args.file().is_none() && args.run.report.json.as_deref().is_some_and(output::is_stdout) {
         let why = "--json - and the trace would both go to standard output: add --out FILE";
         return Err(Error::Usage(why.to_owned()));

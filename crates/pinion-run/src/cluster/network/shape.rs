@@ -10,12 +10,12 @@ use crate::cluster::plan::OUTSIDE;
 /// Says what is wrong with a shape: which key below `network.topology`, and why.
 pub(super) type Wrong = (&'static str, String);
 
-#[derive(Debug, Clone, Default, Deserialize)]
+// A variant without braces would take any key.
+#[derive(Debug, Clone, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub(super) enum RawTopology {
-    #[default]
-    Star,
-    BackToBack,
+    Star {},
+    BackToBack {},
     Tree {
         fanout: Vec<usize>,
         #[serde(default)]
@@ -33,10 +33,16 @@ pub(super) enum RawTopology {
     },
 }
 
+impl Default for RawTopology {
+    fn default() -> Self {
+        Self::Star {}
+    }
+}
+
 impl RawTopology {
     /// Tells whether it can have cables between switches.
     pub(super) fn has_uplinks(&self) -> bool {
-        !matches!(self, Self::Star | Self::BackToBack)
+        !matches!(self, Self::Star {} | Self::BackToBack {})
     }
 
     /// Joins nodes of these names; `uplink` are cables between switches.
@@ -49,9 +55,9 @@ impl RawTopology {
         let nodes = names.len();
         let of = |key| move |error: TopologyError| (key, error.problem);
         let topology = match self {
-            Self::Star => Topology::star(nodes, link),
-            Self::BackToBack if nodes == 2 => Topology::back_to_back(link),
-            Self::BackToBack => {
+            Self::Star {} => Topology::star(nodes, link),
+            Self::BackToBack {} if nodes == 2 => Topology::back_to_back(link),
+            Self::BackToBack {} => {
                 return Err(("kind", format!("back-to-back joins two nodes, there are {nodes}")));
             }
             Self::Tree { fanout, uplinks } => {
