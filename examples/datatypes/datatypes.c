@@ -174,7 +174,6 @@ static inline bool find_bytes(task_t *task, uint32_t *bytes)
 static void acknowledge(slmp_pkt_hdr_t *headers, uint32_t room)
 {
     enum { SHORTEST_FRAME = 60 };
-    uint32_t bytes = MIN(SHORTEST_FRAME, room);
     mac_addr_t station = headers->eth_hdr.dest;
     uint32_t address = headers->ip_hdr.dest_id;
     uint16_t port = headers->udp_hdr.dst_port;
@@ -191,8 +190,13 @@ static void acknowledge(slmp_pkt_hdr_t *headers, uint32_t room)
     headers->udp_hdr.length = htons(sizeof(udp_hdr_t) + sizeof(slmp_hdr_t));
     headers->udp_hdr.checksum = 0; /* none: allowed over IPv4 */
     headers->slmp_hdr.flags = htons(MKACK);
-    memset(headers + 1, 0, bytes - sizeof(*headers));
-    spin_send_packet(headers, bytes, NULL);
+    if (room < SHORTEST_FRAME) {
+        memset(headers + 1, 0, room - sizeof(*headers));
+        spin_send_packet(headers, room, NULL);
+        return;
+    }
+    memset(headers + 1, 0, SHORTEST_FRAME - sizeof(*headers));
+    spin_send_packet(headers, SHORTEST_FRAME, NULL);
 }
 
 /* What to do with a packet. */
@@ -322,5 +326,5 @@ __handler__ void datatypes_ph(handler_args_t *args)
     if (turn == REFUSE)
         (void)amo_add((volatile int32_t *)&state->refused, 1);
     else if (SYN(ntohs(headers->slmp_hdr.flags)))
-        acknowledge(headers, args->task->pkt_mem_size);
+        acknowledge(headers, task->pkt_mem_size);
 }
