@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use pinion_isa::elf::Image;
 use pinion_sim::config::Loaded;
-use pinion_spin::matching::{ContextMatch, EndOfMessage, MatchingEngine, MessageId, Ruleset};
+use pinion_spin::matching::{ContextMatch, MatchingEngine, Ruleset};
 use pinion_spin::{EngineCore, ExecutionContext, Handler, Machine, Units};
 
 use crate::build::{self, Built, Layout};
@@ -172,16 +172,13 @@ impl App {
     pub fn engine(&self) -> Result<MatchingEngine> {
         let limits = self.machine.value.matching_limits();
         for (index, context) in self.manifest.contexts().iter().enumerate() {
-            let (all, each) = (ruleset(context), MessageId::PerPacket);
-            let rules = Ruleset { end_of_message: EndOfMessage::Always, ..all.clone() };
-            let parts = [
-                ("match", &rules, each),
-                ("end_of_message", &all, each),
-                ("message", &all, context.message),
-            ];
-            for (key, part, message) in parts {
+            let rules = ruleset(context);
+            for (key, checked) in [
+                ("match", rules.check_rules(&limits)),
+                ("end_of_message", rules.check_end_of_message(&limits)),
+                ("message", context.message.check(&limits)),
+            ] {
                 let key = format!("context[{index}].{key}");
-                let checked = part.check(&message, &limits);
                 checked.map_err(|error| self.manifest.error_at(&key, error.to_string()))?;
             }
         }

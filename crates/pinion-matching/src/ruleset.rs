@@ -75,25 +75,44 @@ impl Ruleset {
     /// # Errors
     /// [`MatchError::TooManyRules`] or [`MatchError::BeyondReach`].
     pub fn check(&self, message: &MessageId, limits: &Limits) -> Result<(), MatchError> {
+        self.check_rules(limits)?;
+        self.check_end_of_message(limits)?;
+        message.check(limits)
+    }
+
+    /// Checks the rules alone.
+    ///
+    /// # Errors
+    /// As [`Self::check`].
+    pub fn check_rules(&self, limits: &Limits) -> Result<(), MatchError> {
         if self.rules.len() > limits.rules as usize {
             let needed = self.rules.len();
             return Err(MatchError::TooManyRules { needed, available: limits.rules });
         }
-        for rule in &self.rules {
-            check_reach(&describe(rule), rule.last_byte(), limits)?;
-        }
-        if let EndOfMessage::Rule(rule) = &self.end_of_message {
-            check_reach(
-                &format!("the end of message, {},", describe(rule)),
-                rule.last_byte(),
-                limits,
-            )?;
-        }
-        if let MessageId::Field { offset_bytes, mask, .. } = *message {
-            let last = Rule::exact(0, mask, 0).last_byte().map(|b| b + u64::from(offset_bytes));
-            check_reach("the message id", last, limits)?;
-        }
-        Ok(())
+        let check = |rule: &Rule| check_reach(&describe(rule), rule.last_byte(), limits);
+        self.rules.iter().try_for_each(check)
+    }
+
+    /// Checks what tells a message's end alone.
+    ///
+    /// # Errors
+    /// [`MatchError::BeyondReach`].
+    pub fn check_end_of_message(&self, limits: &Limits) -> Result<(), MatchError> {
+        let EndOfMessage::Rule(rule) = &self.end_of_message else { return Ok(()) };
+        let what = format!("the end of message, {},", describe(rule));
+        check_reach(&what, rule.last_byte(), limits)
+    }
+}
+
+impl MessageId {
+    /// Checks that the engine sees what a message is told by.
+    ///
+    /// # Errors
+    /// [`MatchError::BeyondReach`].
+    pub fn check(&self, limits: &Limits) -> Result<(), MatchError> {
+        let Self::Field { offset_bytes, mask, .. } = *self else { return Ok(()) };
+        let last = Rule::exact(0, mask, 0).last_byte().map(|byte| byte + u64::from(offset_bytes));
+        check_reach("the message id", last, limits)
     }
 }
 
