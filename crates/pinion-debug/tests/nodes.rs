@@ -86,7 +86,7 @@ fn load_with(name: &str, overrides: &[&str]) -> (Service, Setup) {
 }
 
 fn options(setup: &Setup) -> RunOptions {
-    RunOptions::of(Traffic::load(LOAD, setup, true).unwrap())
+    RunOptions::of(Traffic::load(LOAD, None, setup, true).unwrap())
 }
 
 fn debugged(name: &str) -> (Timeline, Service) {
@@ -423,7 +423,7 @@ fn an_exception_stops_before_its_instruction() {
     let service = Service::load(&app, &Options::default()).unwrap();
     let _ = std::fs::remove_dir_all(&app);
     let setup = Setup::new(&service, &Options::default()).unwrap();
-    let options = RunOptions::of(Traffic::load("requests=1", &setup, true).unwrap());
+    let options = RunOptions::of(Traffic::load("requests=1", None, &setup, true).unwrap());
     let nano = pinion_debug::service(service, &setup, options).unwrap();
     let mut timeline = Timeline::of(nano).unwrap();
     let arrival = timeline.go(true, Goal::Condition).unwrap();

@@ -56,7 +56,7 @@ fn frames_that_came_in_a_debuggers_last_turn_are_taken() {
     let service = Arc::new(Service::load(Path::new(&folder), &options).unwrap());
     let mut setup = Setup::new(&service, &options).unwrap();
     // What a request looks like, a run with one tells.
-    let load = Traffic::load("requests=1,gap=400", &setup, true).unwrap();
+    let load = Traffic::load("requests=1,gap=400", None, &setup, true).unwrap();
     let (mut came, outputs) = (Came::default(), Outputs::default());
     let alone = RunOptions::of(load);
     run::run(&service, &setup, alone, &outputs, &mut Unobserved, &mut came).unwrap();

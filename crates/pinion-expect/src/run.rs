@@ -249,7 +249,7 @@ impl Job<'_> {
         let setup = Setup::new(&service, self.options)?;
         let traffic = match (&test.messages, &test.load) {
             (Some(path), _) => Traffic::Script(Script::read(&self.folder.join(path))?),
-            (_, Some(spec)) => Traffic::load(spec, &setup, true)?,
+            (_, Some(spec)) => Traffic::load(spec, None, &setup, true)?,
             _ => Traffic::of_folder(&service)?,
         };
         let mut ears = Kept::new(watch);

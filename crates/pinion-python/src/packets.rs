@@ -224,7 +224,7 @@ impl Source {
         let pace = changes.pace()?;
         match self {
             Self::Standard => Traffic::of_folder(service),
-            Self::Load(spec) => Traffic::load(&spec, setup, answers),
+            Self::Load(spec) => Traffic::load(&spec, None, setup, answers),
             Self::Messages(path) => Ok(Traffic::Script(Script::read(&path)?)),
             Self::Generator(spec) => Traffic::generate(&spec, changes.seed, pace, setup),
             other => Ok(Traffic::Frames(other.frames(changes, pace)?)),

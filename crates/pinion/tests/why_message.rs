@@ -50,7 +50,7 @@ fn the_parts_of_every_message_add_up_to_its_time_on_the_wires() {
         let options = Options::default();
         let service = Service::load(Path::new(&example(name)), &options).unwrap();
         let setup = Setup::new(&service, &options).unwrap();
-        let Ok(traffic) = Traffic::load(load, &setup, true) else { panic!("{name}: {load}") };
+        let Ok(traffic) = Traffic::load(load, None, &setup, true) else { panic!("{name}: {load}") };
         let table = folder.0.join("frames.csv");
         let outputs = Outputs { packets: Some(table.clone()), ..Outputs::default() };
         let mut follower = Follower::new(&setup);

@@ -147,7 +147,7 @@ impl Ready {
             }
             Self::Nanoservice(service, setup, asked) => {
                 let traffic = match asked {
-                    Some(load) => Traffic::load(load, setup, true)?,
+                    Some(load) => Traffic::load(load, None, setup, true)?,
                     None => Traffic::of_folder(service)?,
                 };
                 let options = nanoservice::run::RunOptions::of(traffic);

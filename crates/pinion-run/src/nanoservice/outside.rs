@@ -76,11 +76,16 @@ impl Traffic {
     /// the node sends.
     ///
     /// # Errors
-    /// When the text is no load, or one of another transport than the machine's.
-    pub fn load(text: &str, setup: &Setup, answers: bool) -> Result<Self> {
+    /// When the text is no load, one of another transport than the machine's, or has a seed beside `seed`.
+    pub fn load(text: &str, seed: Option<u64>, setup: &Setup, answers: bool) -> Result<Self> {
         let machine = &setup.machine.value;
-        let pairs = text.split(',').filter_map(|part| part.trim().split_once('='));
-        let given: BTreeMap<&str, &str> = pairs.collect();
+        let pairs = text.split(',').filter_map(|part| part.split_once('='));
+        let given: BTreeMap<&str, &str> =
+            pairs.map(|(key, value)| (key.trim(), value.trim())).collect();
+        if seed.is_some() && given.contains_key("seed") {
+            let why = "--seed: the load has a seed of its own (seed=); leave one of both out";
+            return Err(Error::Usage(why.to_owned()));
+        }
         // What a program in P4 speaks the load may say.
         let is_programmed = machine.transport.kind == TransportKind::P4;
         let speaks = match machine.transport.frames() {
@@ -101,9 +106,9 @@ impl Traffic {
             _ => ("window_packets", machine.transport.rtt_packets.to_string()),
         };
         let mut full = text.to_owned();
-        for (key, value) in
-            [("transport", speaks.to_owned()), ("dst", machine.address.ip.to_string()), own]
-        {
+        let seed = seed.map(|seed| ("seed", seed.to_string()));
+        let ours = [("transport", speaks.to_owned()), ("dst", machine.address.ip.to_string()), own];
+        for (key, value) in ours.into_iter().chain(seed) {
             if !given.contains_key(key) {
                 full.push_str(&format!(",{key}={value}"));
             }

@@ -65,14 +65,7 @@ pub fn load(manifest: Manifest, options: &Options) -> Result<(Service, Setup)> {
 /// Refuses what goes with handlers alone.
 fn refuse(args: &RunArgs) -> Result<()> {
     refuse_reports(&args.report)?;
-    let load = args.service.load.as_deref();
-    look::refuse_seed(args, args.generate.is_some() || load.is_some())?;
-    let mut keys =
-        load.into_iter().flat_map(|text| text.split(',')).filter_map(|part| part.split_once('='));
-    if args.seed.is_some() && keys.any(|(key, _)| key.trim() == "seed") {
-        let why = "--seed: the load has a seed of its own (seed=); leave one of both out";
-        return Err(Error::Usage(why.to_owned()));
-    }
+    look::refuse_seed(args, args.generate.is_some() || args.service.load.is_some())?;
     if args.host_dump.is_empty() {
         return Ok(());
     }
@@ -137,8 +130,7 @@ fn traffic(args: &RunArgs, service: &Service, setup: &Setup, answers: bool) -> R
         return Traffic::generate(spec, args.seed, pace, setup);
     }
     if let Some(text) = &args.service.load {
-        let seed = args.seed.map(|seed| format!(",seed={seed}")).unwrap_or_default();
-        return Traffic::load(&format!("{text}{seed}"), setup, answers);
+        return Traffic::load(text, args.seed, setup, answers);
     }
     if let Some(path) = &args.service.messages {
         return Ok(Traffic::Script(Script::read(path)?));

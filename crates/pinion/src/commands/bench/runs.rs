@@ -179,7 +179,7 @@ fn of_service(manifest: Manifest, mut options: Options, particulars: Particulars
     let setup = Setup::new(&service, &options)?;
     Ok(Box::new(move || {
         let traffic = match &particulars.load {
-            Some(load) => Traffic::load(load, &setup, true)?,
+            Some(load) => Traffic::load(load, None, &setup, true)?,
             None => Traffic::of_folder(&service)?,
         };
         let patience = particulars.patience.unwrap_or(PATIENCE_CYCLES);
