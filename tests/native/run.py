@@ -10,6 +10,7 @@ Exit status 0 when all is as it must be.
 """
 
 import argparse
+import contextlib
 import json
 import subprocess
 import sys
@@ -159,6 +160,17 @@ def sources_of(folder, manifest):
     return sources
 
 
+@contextlib.contextmanager
+def case(title, failed):
+    """A case: says whether what is done in it went well, and puts it among those that failed if not."""
+    try:
+        yield
+        print(f"ok   {title}", flush=True)
+    except (Difference, OSError, subprocess.TimeoutExpired) as problem:
+        failed.append(title)
+        print(f"FAIL {title}: {problem}", flush=True)
+
+
 def test_example(pinion, folder, workers):
     """Compares both engines on an example; gives the number of failures."""
     manifest = tomllib.loads((folder / "app.toml").read_text())
@@ -168,25 +180,21 @@ def test_example(pinion, folder, workers):
     with_memory = [
         context["name"] for context in manifest["context"] if context.get("host_memory", 1) != 0
     ]
-    failures = 0
+    failed = []
     for title, source, status in sources_of(folder, manifest):
         try:
             wanted = outcome(pinion, folder, source, [], with_memory, status)
         except (Difference, OSError, subprocess.TimeoutExpired) as problem:
-            failures += 1
+            failed.append(title)
             print(f"FAIL {folder.name} {title}, on the simulated NIC: {problem}")
             continue
         for count in workers:
             name = f"{folder.name} {title}, {count} worker{'s' * (count > 1)}"
             engine = ["--engine", "native", "--workers", count]
-            try:
+            with case(name, failed):
                 found = outcome(pinion, folder, source, engine, with_memory, status)
                 compare(wanted, found, folder.name, count, bool(source))
-                print(f"ok   {name}", flush=True)
-            except (Difference, OSError, subprocess.TimeoutExpired) as problem:
-                failures += 1
-                print(f"FAIL {name}: {problem}", flush=True)
-    return failures
+    return len(failed)
 
 
 def crash_once(pinion, folder, out, name, count, port, fault, workers):
@@ -216,21 +224,14 @@ def crash_once(pinion, folder, out, name, count, port, fault, workers):
 
 def test_crashes(pinion, workers):
     """Runs every handler that goes wrong; gives the number of failures."""
-    folder, failures = Path(__file__).resolve().parent / "crash", 0
+    folder, failed = Path(__file__).resolve().parent / "crash", []
     for workers_now in workers:
         for index, (name, count, fault) in enumerate(CRASHES):
             title = f"crash {name}, {workers_now} worker{'s' * (workers_now > 1)}"
-            try:
-                with tempfile.TemporaryDirectory(prefix="pinion-native-") as out:
-                    port = 9500 + index
-                    crash_once(
-                        pinion, folder, Path(out), name, count, port, fault, workers_now
-                    )
-                print(f"ok   {title}", flush=True)
-            except (Difference, OSError, subprocess.TimeoutExpired) as problem:
-                failures += 1
-                print(f"FAIL {title}: {problem}", flush=True)
-    return failures
+            with case(title, failed), tempfile.TemporaryDirectory(prefix="pinion-native-") as out:
+                port = 9500 + index
+                crash_once(pinion, folder, Path(out), name, count, port, fault, workers_now)
+    return len(failed)
 
 
 def call_once(pinion, folder, out, port, number, workers, more):
@@ -250,22 +251,17 @@ def call_once(pinion, folder, out, port, number, workers, more):
 
 def test_calls(pinion, workers):
     """Runs handlers that call the kernel, trusted or not; gives the number of failures."""
-    folder, failures = Path(__file__).resolve().parent / "calls", 0
+    folder, failed = Path(__file__).resolve().parent / "calls", []
     for workers_now in workers:
         for index, (name, number) in enumerate(CALLS):
             more = ["--untrusted"] if index % 2 else []
             title = f"system call {name}, {workers_now} worker{'s' * (workers_now > 1)}"
-            try:
-                with tempfile.TemporaryDirectory(prefix="pinion-native-") as out:
-                    port = 9500 + index
-                    call_once(pinion, folder, Path(out), port, number, workers_now, more)
-                    if next(Path.cwd().glob("touched"), None):
-                        raise Difference("it made a file")
-                print(f"ok   {title}", flush=True)
-            except (Difference, OSError, subprocess.TimeoutExpired) as problem:
-                failures += 1
-                print(f"FAIL {title}: {problem}", flush=True)
-    return failures
+            with case(title, failed), tempfile.TemporaryDirectory(prefix="pinion-native-") as out:
+                port = 9500 + index
+                call_once(pinion, folder, Path(out), port, number, workers_now, more)
+                if next(Path.cwd().glob("touched"), None):
+                    raise Difference("it made a file")
+    return len(failed)
 
 
 def test_wreck(pinion):
@@ -285,40 +281,31 @@ def test_wreck(pinion):
 def test_crowd(pinion):
     """As many workers as there can be live behind their walls; gives the number of failures."""
     larger = ["--set", "cluster.count=8", "--set", "cluster.cores=16"]
-    failures = 0
+    folder, failed = REPOSITORY / "examples/empty", []
     for count, more in [(8, []), (32, []), (64, larger), (128, larger)]:
-        try:
-            with tempfile.TemporaryDirectory(prefix="pinion-native-") as out:
-                options = ["--engine", "native", "--workers", count, *more]
-                options += ["--generate", "udp,count=2000"]
-                summary, _ = execute(pinion, REPOSITORY / "examples/empty", options, Path(out), 0)
+        options = ["--engine", "native", "--workers", count, *more, "--generate", "udp,count=2000"]
+        title = f"{count} workers"
+        with case(title, failed), tempfile.TemporaryDirectory(prefix="pinion-native-") as out:
+            summary, _ = execute(pinion, folder, options, Path(out), 0)
             if summary["packets"]["processed"] != 2000:
                 raise Difference(f"packets {summary['packets']}")
-            print(f"ok   {count} workers", flush=True)
-        except (Difference, OSError, subprocess.TimeoutExpired) as problem:
-            failures += 1
-            print(f"FAIL {count} workers: {problem}", flush=True)
-    return failures
+    return len(failed)
 
 
 def test_math(pinion):
     """What math.h gives must be the same on both engines; gives the number of failures."""
     folder = Path(__file__).resolve().parent / "math"
     wanted = MATH.split("\n")
-    failures = 0
+    failed = []
     for engine in ("simulator", "native"):
-        try:
-            with tempfile.TemporaryDirectory(prefix="pinion-native-") as out:
-                options = ["--engine", engine, "--generate", "udp,count=1"]
-                _, printed = execute(pinion, folder, options, Path(out), 0)
+        options = ["--engine", engine, "--generate", "udp,count=1"]
+        title = f"math, {engine}"
+        with case(title, failed), tempfile.TemporaryDirectory(prefix="pinion-native-") as out:
+            _, printed = execute(pinion, folder, options, Path(out), 0)
             found = [line.split("] ")[1] for line in printed.splitlines() if line[:1] == "["]
             if found != wanted:
                 raise Difference(f"printed {found}, wanted {wanted}")
-            print(f"ok   math, {engine}", flush=True)
-        except (Difference, OSError, subprocess.TimeoutExpired) as problem:
-            failures += 1
-            print(f"FAIL math, {engine}: {problem}", flush=True)
-    return failures
+    return len(failed)
 
 
 def refusals(pinion):

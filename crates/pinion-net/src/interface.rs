@@ -14,8 +14,9 @@ use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use thiserror::Error;
 
-/// Takes the largest frame that receive offloading may put together.
-const LARGEST_FRAME_BYTES: usize = (64 << 10) + 18;
+/// Bytes of the largest frame that the kernel gives: what receive offloading may put together, and what any MTU of a
+/// TAP device allows, which may change while it is open.
+pub(crate) const LARGEST_FRAME_BYTES: usize = (64 << 10) + 18;
 /// Makes the kernel keep the socket's own frames from it (linux/if_packet.h).
 const PACKET_IGNORE_OUTGOING: libc::c_int = 23;
 

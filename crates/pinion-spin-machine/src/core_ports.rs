@@ -41,19 +41,15 @@ impl Machine {
         }
         let packet = ports.way_cycles + ports.packet_cycles;
         let handler = ports.way_cycles + ports.handler_answer_cycles;
-        let (own, l2) = (ports.way_cycles, [&self.l2_packet, &self.l2_handler]);
-        let [packets, handlers] =
-            l2.map(|Memory { load_cycles, store_cycles, amo_cycles, .. }| {
-                [*load_cycles, *store_cycles, *amo_cycles]
-            });
-        let amo = |cycles| if cycles == 0 { 0 } else { own };
+        let (own, packets, handlers) = (ports.way_cycles, &self.l2_packet, &self.l2_handler);
+        let amo = |memory: &Memory| if memory.amo_cycles == 0 { 0 } else { own };
         for (key, cycles, way) in [
-            ("l2_packet.load_cycles", packets[0], packet),
-            ("l2_packet.store_cycles", packets[1], own),
-            ("l2_packet.amo_cycles", packets[2], amo(packets[2])),
-            ("l2_handler.load_cycles", handlers[0], handler),
-            ("l2_handler.store_cycles", handlers[1], own),
-            ("l2_handler.amo_cycles", handlers[2], amo(handlers[2])),
+            ("l2_packet.load_cycles", packets.load_cycles, packet),
+            ("l2_packet.store_cycles", packets.store_cycles, own),
+            ("l2_packet.amo_cycles", packets.amo_cycles, amo(packets)),
+            ("l2_handler.load_cycles", handlers.load_cycles, handler),
+            ("l2_handler.store_cycles", handlers.store_cycles, own),
+            ("l2_handler.amo_cycles", handlers.amo_cycles, amo(handlers)),
         ] {
             if way > 0 && cycles < way + 2 {
                 let problem = format!(

@@ -15,6 +15,7 @@ mod tests;
 
 pub use error::TapError;
 
+use crate::interface::LARGEST_FRAME_BYTES;
 use crate::namespace;
 use drops::Drops;
 use interface::Interface;
@@ -31,8 +32,6 @@ use std::time::Duration;
 
 /// The kernel's door to TAP devices.
 const DOOR: &str = "/dev/net/tun";
-/// Takes the largest frame that any MTU allows: it may change while the device is open.
-const LARGEST_FRAME_BYTES: usize = (64 << 10) + 18;
 
 /// Holds the kernel's own address on a device and the length of its network's prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -42,8 +42,9 @@ pub fn listen() {
         if LEFT_ALONE.load(Ordering::Relaxed) {
             return;
         }
+        let first = FIRST.get_or_init(Instant::now);
         let is_second = happened_flag().swap(true, Ordering::Relaxed);
-        if FIRST.get_or_init(Instant::now).elapsed() < SAME_SIGNAL && is_second {
+        if is_second && first.elapsed() < SAME_SIGNAL {
             return;
         }
         if is_second || !WATCHED.load(Ordering::Relaxed) {
